@@ -1,14 +1,9 @@
 package io.weir.perf;
 
 import java.nio.charset.StandardCharsets;
-import java.time.Duration;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BiFunction;
 import java.util.function.Function;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 import reactor.core.publisher.Mono;
@@ -23,6 +18,8 @@ import reactor.netty.http.server.HttpServerResponse;
  * and the same body. While the backend hangs, requests wait.
  */
 public final class LightBackend implements AutoCloseable {
+
+    static final byte[] OK = "ok".getBytes(StandardCharsets.US_ASCII);
 
     private final DisposableServer server;
     /** Completes when the backend heals; null while it does not hang. */
@@ -43,8 +40,8 @@ public final class LightBackend implements AutoCloseable {
     }
 
     /** Starts a backend that answers {@code ok} on a free port. */
-    public LightBackend(Supplier<Mono<Void>> service) {
-        this(0, "ok".getBytes(StandardCharsets.UTF_8), request -> service.get());
+    public static LightBackend answeringOk(Function<HttpServerRequest, Mono<Void>> service) {
+        return new LightBackend(0, OK, service);
     }
 
     static DisposableServer serve(
@@ -56,27 +53,6 @@ public final class LightBackend implements AutoCloseable {
         return response.header("Content-Length", Integer.toString(body.length))
                 .sendByteArray(Mono.just(body))
                 .then();
-    }
-
-    /**
-     * Workers that serve one request at a time each. Requests wait for a worker in an unbounded queue, and
-     * complete even if their callers have left.
-     */
-    public static Supplier<Mono<Void>> workers(int count, Duration serviceTime) {
-        ThreadFactory threads = Thread.ofPlatform().daemon().name("worker-", 0).factory();
-        ExecutorService workers = Executors.newFixedThreadPool(count, threads);
-        return () -> {
-            Sinks.Empty<Void> done = Sinks.empty();
-            workers.execute(() -> {
-                try {
-                    Thread.sleep(serviceTime);
-                } catch (InterruptedException e) {
-                    Thread.currentThread().interrupt();
-                }
-                done.tryEmitEmpty();
-            });
-            return done.asMono();
-        };
     }
 
     public int port() {

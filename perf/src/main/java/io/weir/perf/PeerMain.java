@@ -1,7 +1,6 @@
 package io.weir.perf;
 
 import java.net.URI;
-import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.Map;
 import reactor.core.publisher.Mono;
@@ -11,8 +10,6 @@ import reactor.core.publisher.Mono;
  * {@code plain --PROPERTY=VALUE...}, {@code backend PORT}, {@code sick PORT CONTROL-PORT}.
  */
 public final class PeerMain {
-
-    static final byte[] OK = "ok".getBytes(StandardCharsets.UTF_8);
 
     private PeerMain() {}
 
@@ -24,7 +21,8 @@ public final class PeerMain {
                 BareProxy.start(Integer.parseInt(args[1]), backends).onDispose().block();
             }
             case "plain" -> PlainGateway.start(Arrays.copyOfRange(args, 1, args.length));
-            case "backend" -> new LightBackend(Integer.parseInt(args[1]), OK, request -> Mono.empty()).await();
+            case "backend" ->
+                new LightBackend(Integer.parseInt(args[1]), LightBackend.OK, request -> Mono.empty()).await();
             case "sick" -> SickBackend.run(Integer.parseInt(args[1]), Integer.parseInt(args[2]));
             default -> throw new IllegalArgumentException(args[0] + " (expected: bare, plain, backend, sick)");
         }

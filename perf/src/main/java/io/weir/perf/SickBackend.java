@@ -4,7 +4,6 @@ import io.netty.handler.codec.http.HttpMethod;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.Supplier;
 import reactor.core.publisher.Mono;
 import reactor.netty.http.server.HttpServerRequest;
 
@@ -12,13 +11,13 @@ import reactor.netty.http.server.HttpServerRequest;
  * The failing backend of the peers.
  *
  * <p>Ten workers for calls of 50 ms make a capacity of 200 requests per second
- * ({@link LightBackend#workers}). {@code /health} is answered at once, {@code /held/**} never. On the control
+ * ({@link WorkerService}). {@code /health} is answered at once, {@code /held/**} never. On the control
  * port, {@code PUT /faults} makes it hang, {@code DELETE /faults} heals it, and {@code GET /held} returns the
  * number of held requests.
  */
 final class SickBackend {
 
-    private final Supplier<Mono<Void>> workers = LightBackend.workers(10, Duration.ofMillis(50));
+    private final WorkerService workers = new WorkerService(10, Duration.ofMillis(50));
     private final AtomicInteger held = new AtomicInteger();
 
     private SickBackend() {}
@@ -26,7 +25,7 @@ final class SickBackend {
     /** Runs until the process ends. */
     static void run(int port, int controlPort) {
         SickBackend sick = new SickBackend();
-        LightBackend backend = new LightBackend(port, PeerMain.OK, sick::serve);
+        LightBackend backend = new LightBackend(port, LightBackend.OK, sick::serve);
         LightBackend.serve(controlPort, (request, response) -> {
             String answer = "ok";
             if (request.uri().equals("/held")) {
@@ -46,6 +45,6 @@ final class SickBackend {
             held.incrementAndGet();
             return Mono.<Void>never().doFinally(end -> held.decrementAndGet());
         }
-        return request.uri().equals("/health") ? Mono.empty() : workers.get();
+        return request.uri().equals("/health") ? Mono.empty() : workers.apply(request);
     }
 }

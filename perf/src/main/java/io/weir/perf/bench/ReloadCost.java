@@ -1,9 +1,8 @@
 package io.weir.perf.bench;
 
 import io.weir.perf.LightBackend;
-import io.weir.perf.result.Latencies;
 import io.weir.perf.result.PromiseTable;
-import io.weir.perf.result.Request;
+import io.weir.perf.result.Requests;
 import io.weir.perf.run.Host;
 import io.weir.perf.run.ManagedProcess;
 import io.weir.perf.run.OpenLoad;
@@ -21,9 +20,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
-import java.util.stream.Collectors;
 import org.springframework.core.io.ClassPathResource;
 import reactor.core.publisher.Mono;
 
@@ -76,29 +73,27 @@ public final class ReloadCost {
         List<String> paths = List.of("/compiled/1", "/general/1");
         OpenLoad load = new OpenLoad(server.port(), paths, 200, Duration.ofSeconds(10), BODY.length);
         // The code of a reload needs a warm-up, too.
-        System.out.println("warm-up; lost by the cold JVM: " + lost(phase(load, Duration.ofSeconds(20), RELOADS)));
+        Requests cold = phase(load, Duration.ofSeconds(20), RELOADS);
+        System.out.println("warm-up; lost by the cold JVM: " + cold.failures().countByOutcome());
         long before = applied(gateway);
-        List<Request> without = new ArrayList<>();
-        List<Request> with = new ArrayList<>();
+        List<Requests> phasesWithout = new ArrayList<>();
+        List<Requests> phasesWith = new ArrayList<>();
         for (int round = 0; round < ROUNDS; round++) {
-            without.addAll(phase(load, phase, 0));
-            with.addAll(phase(load, phase, RELOADS / ROUNDS));
+            phasesWithout.add(phase(load, phase, 0));
+            phasesWith.add(phase(load, phase, RELOADS / ROUNDS));
         }
         long applied = applied(gateway) - before;
-        double ratio = Request.percentile(with, 99) / Request.percentile(without, 99);
+        Requests without = Requests.of(phasesWithout);
+        Requests with = Requests.of(phasesWith);
         System.out.printf(Locale.ROOT, "%-18s %9s %8s %8s %8s%n", "", "requests", "p50 ms", "p99 ms", "p99.9 ms");
         print("without reloads", without);
         print(RELOADS + " reloads", with);
-        without.addAll(with);
-        Map<String, Long> lost = lost(without);
+        Map<String, Long> lost = Requests.of(List.of(without, with)).failures().countByOutcome();
         PromiseTable promises = new PromiseTable();
-        promises.add("lost requests", "0", lost.isEmpty() ? "0" : lost.toString(), lost.isEmpty());
-        promises.add("applied reloads", String.valueOf(RELOADS), String.valueOf(applied), applied == RELOADS);
-        promises.add(
-                "p99 with reloads, compared with p99 without",
-                String.format(Locale.ROOT, "at most %.1f times", MAX_RATIO),
-                String.format(Locale.ROOT, "%.2f times", ratio),
-                ratio <= MAX_RATIO);
+        promises.add("lost requests", "0", lost.toString(), lost.isEmpty());
+        promises.all("applied reloads", applied, RELOADS);
+        double ratio = with.percentile(99) / without.percentile(99);
+        promises.atMost("p99 with reloads, compared with p99 without", MAX_RATIO, ratio, "times");
         System.out.print(promises);
         return promises.allHold();
     }
@@ -110,22 +105,15 @@ public final class ReloadCost {
                 .count();
     }
 
-    private static Map<String, Long> lost(List<Request> requests) {
-        return requests.stream()
-                .filter(one -> !one.succeeded())
-                .collect(Collectors.groupingBy(Request::outcome, TreeMap::new, Collectors.counting()));
-    }
-
-    private static void print(String name, List<Request> requests) {
-        Latencies latencies = Latencies.of(requests);
+    private static void print(String name, Requests requests) {
         System.out.printf(
                 "%-18s %9d %8.2f %8.2f %8.2f%n",
-                name, requests.size(), latencies.percentile(50), latencies.percentile(99), latencies.percentile(99.9));
+                name, requests.size(), requests.percentile(50), requests.percentile(99), requests.percentile(99.9));
     }
 
-    private List<Request> phase(OpenLoad load, Duration time, int reloads) throws InterruptedException {
+    private Requests phase(OpenLoad load, Duration time, int reloads) throws InterruptedException {
         long start = System.nanoTime();
-        CompletableFuture<List<Request>> requests = load.send(RATE, time);
+        CompletableFuture<Requests> requests = load.send(RATE, time);
         for (int i = 0; i < reloads; i++) {
             long due = start + time.toNanos() * i / reloads;
             Thread.sleep(Duration.ofNanos(Math.max(0, due - System.nanoTime())));

@@ -1,7 +1,7 @@
 package io.weir.perf.bench;
 
-import io.weir.perf.result.Latencies;
 import io.weir.perf.result.PromiseTable;
+import io.weir.perf.result.Requests;
 import io.weir.perf.run.Host;
 import io.weir.perf.run.HttpControl;
 import io.weir.perf.run.ManagedProcess;
@@ -50,7 +50,7 @@ public record SpeedBenchmark(Processes processes, List<MeasuredServer> subjects)
         String line() {
             StringBuilder line = new StringBuilder(String.format(Locale.ROOT, "%-44s", name));
             rates.forEach(rate -> line.append(String.format(Locale.ROOT, "%9.0f", rate)));
-            return line + String.format(Locale.ROOT, "%10.0f%8.0f %%", Latencies.median(rates), Latencies.median(busy));
+            return line + String.format(Locale.ROOT, "%10.0f%8.0f %%", Requests.median(rates), Requests.median(busy));
         }
     }
 
@@ -152,7 +152,7 @@ public record SpeedBenchmark(Processes processes, List<MeasuredServer> subjects)
         addRatio(ratios, subjects.get(4), subjects.get(3), 1.3);
         System.out.print(ratios);
         for (MeasuredServer peer : List.of(subjects.get(0), subjects.get(3))) {
-            if (Latencies.median(peer.busy()) < MIN_BUSY_PERCENT) {
+            if (Requests.median(peer.busy()) < MIN_BUSY_PERCENT) {
                 System.err.printf(Locale.ROOT, "%s: the load was the limit, not its core%n", peer.name());
                 return 2;
             }
@@ -190,13 +190,9 @@ public record SpeedBenchmark(Processes processes, List<MeasuredServer> subjects)
 
     /** The median of the ratios of the rounds. */
     private static void addRatio(PromiseTable ratios, MeasuredServer subject, MeasuredServer peer, double promised) {
-        double measured = Latencies.median(IntStream.range(0, subject.rates().size())
+        double measured = Requests.median(IntStream.range(0, subject.rates().size())
                 .mapToObj(i -> subject.rates().get(i) / peer.rates().get(i))
                 .toList());
-        ratios.add(
-                subject.name() + " / " + peer.name(),
-                String.format(Locale.ROOT, "at least %.2f times", promised),
-                String.format(Locale.ROOT, "%.2f times", measured),
-                measured >= promised);
+        ratios.atLeast(subject.name() + " / " + peer.name(), promised, measured, "times");
     }
 }

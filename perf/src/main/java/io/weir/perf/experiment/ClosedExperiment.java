@@ -1,10 +1,8 @@
 package io.weir.perf.experiment;
 
 import io.weir.perf.run.Experiment;
-import io.weir.perf.run.Experiment.Estimate;
 import io.weir.perf.run.ExperimentContext;
 import io.weir.perf.run.RunningServer;
-import java.time.Duration;
 import java.util.List;
 
 /**
@@ -24,16 +22,6 @@ abstract class ClosedExperiment extends Experiment {
     void stepEnds(String step, RunningServer service, ExperimentContext context) {}
 
     void record(List<ClosedRounds> services, ExperimentContext context) {}
-
-    @Override
-    public Estimate estimate(boolean quick, boolean remote) {
-        return services(quick).stream()
-                .map(ClosedRounds::estimate)
-                .reduce(
-                        new Estimate(0, Duration.ZERO),
-                        (sum, one) -> new Estimate(
-                                sum.steps() + one.steps(), sum.duration().plus(one.duration())));
-    }
 
     @Override
     public void run(ExperimentContext context) throws InterruptedException {

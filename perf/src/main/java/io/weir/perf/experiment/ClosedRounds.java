@@ -1,9 +1,7 @@
 package io.weir.perf.experiment;
 
-import io.weir.perf.result.Latencies;
-import io.weir.perf.result.Request;
+import io.weir.perf.result.Requests;
 import io.weir.perf.result.RunResult;
-import io.weir.perf.run.Experiment.Estimate;
 import io.weir.perf.run.ExperimentContext;
 import io.weir.perf.run.GatlingLoad;
 import io.weir.perf.run.LoadAssertion;
@@ -23,7 +21,6 @@ final class ClosedRounds {
 
     private static final int ARRIVAL_SECONDS = 1;
     private static final int LAST_ANSWERS_SECONDS = 2;
-    private static final int START_SECONDS = 12;
 
     enum RequestMode {
         /** After each answer; the step begins when all callers have arrived. */
@@ -62,7 +59,7 @@ final class ClosedRounds {
     private final List<String> serviceSettings;
     private final List<CallersRound> rounds = new ArrayList<>();
     private final List<LoadAssertion> assertions = new ArrayList<>();
-    private final Map<String, List<Request>> requests = new TreeMap<>();
+    private final Map<String, Requests> requests = new TreeMap<>();
     private String readyPath = "/delay?ms=1";
     private Duration timeout = Duration.ofMinutes(5);
 
@@ -115,12 +112,6 @@ final class ClosedRounds {
         return this;
     }
 
-    /** One step for each round; the service needs some seconds to start. */
-    Estimate estimate() {
-        int seconds = rounds.stream().mapToInt(CallersRound::totalSeconds).sum();
-        return new Estimate(rounds.size(), Duration.ofSeconds(START_SECONDS + seconds));
-    }
-
     RunningServer start(TestServers servers) throws InterruptedException {
         return servers.service(stack, readyPath, serviceSettings.toArray(String[]::new));
     }
@@ -131,7 +122,7 @@ final class ClosedRounds {
         Map<String, ?> settings = Map.of(
                 "url", service.url(),
                 "request", requestName,
-                "patienceMillis", timeout.toMillis(),
+                "timeoutMillis", timeout.toMillis(),
                 "rounds", rounds.stream().map(CallersRound::plan).toList());
         GatlingLoad load = context.load(new GatlingLoad.GatlingPlan("ClosedModel", label, settings, assertions, true));
         long at = load.awaitBegin();
@@ -152,10 +143,7 @@ final class ClosedRounds {
         }
         GatlingLoad.Result result = load.awaitEnd();
         begun.forEach((round, begin) -> {
-            long end = begin + 1000L * round.seconds();
-            List<Request> sent = result.requests().stream()
-                    .filter(one -> one.atMillis() >= begin && one.atMillis() < end)
-                    .toList();
+            Requests sent = result.requests().sentBetween(begin, begin + 1000L * round.seconds());
             requests.put(round.name(), sent);
             boolean once = round.mode() == RequestMode.ONCE;
             if (once ? sent.size() != round.callers() : sent.isEmpty()) {
@@ -166,16 +154,16 @@ final class ClosedRounds {
         });
     }
 
-    List<Request> requests(String step) {
-        return requests.getOrDefault(step, List.of());
+    Requests requests(String step) {
+        return requests.getOrDefault(step, new Requests(List.of()));
     }
 
     long successes(String step) {
-        return requests(step).stream().filter(Request::succeeded).count();
+        return requests(step).successes().size();
     }
 
     /** The mean latency of a step's successes, in milliseconds. */
     double mean(String step) {
-        return Latencies.ofSuccesses(requests(step)).mean();
+        return requests(step).successes().mean();
     }
 }

@@ -2,10 +2,7 @@ package io.weir.perf.experiment;
 
 import io.weir.perf.experiment.PhasedLoad.Phases;
 import io.weir.perf.run.Experiment;
-import io.weir.perf.run.Experiment.Estimate;
-import io.weir.perf.run.Experiment.ExperimentName;
-import io.weir.perf.run.Experiment.Question;
-import io.weir.perf.run.Experiment.UnderTest;
+import io.weir.perf.run.Experiment.Measures;
 import io.weir.perf.run.ExperimentContext;
 import io.weir.perf.run.GatlingLoad;
 import io.weir.perf.run.LoadAssertion;
@@ -29,9 +26,13 @@ import java.util.Map;
  *   <li>{@code target}: a gateway that runs elsewhere. It is measured alone, and must contain every fault.
  * </ul>
  */
-@ExperimentName("containment")
-@Question("one backend hangs, slows, fails, resets, is overloaded: what do the callers of the others notice?")
-@UnderTest(processes = 3, remote = true)
+@Measures(
+        name = "containment",
+        question = "one backend hangs, slows, fails, resets, is overloaded: what do the callers of the others notice?",
+        quickMinutes = 8,
+        fullMinutes = 18,
+        processes = 3,
+        remote = true)
 class Containment extends Experiment {
 
     private static final int DEADLINE_MILLIS = 800;
@@ -89,13 +90,6 @@ class Containment extends Experiment {
                 List.of(LoadAssertion.successPercent(97), LoadAssertion.below("p99", neighbourMillis)),
                 List.of(LoadAssertion.below("p99", sickMillis)),
                 List.of(LoadAssertion.successPercent(80)));
-    }
-
-    @Override
-    public Estimate estimate(boolean quick, boolean remote) {
-        ContainmentExtent extent = extent(quick, remote);
-        Phases phases = extent.load().phases();
-        return phases.estimate(extent.fronts().size(), phases.faults().length);
     }
 
     @Override

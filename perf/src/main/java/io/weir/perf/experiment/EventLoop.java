@@ -1,8 +1,6 @@
 package io.weir.perf.experiment;
 
-import io.weir.perf.run.Experiment.ExperimentName;
-import io.weir.perf.run.Experiment.Question;
-import io.weir.perf.run.Experiment.UnderTest;
+import io.weir.perf.run.Experiment.Measures;
 import io.weir.perf.run.LoadAssertion;
 import java.util.List;
 
@@ -10,9 +8,11 @@ import java.util.List;
  * A service that takes 100 ms, on WebFlux with one event loop and on Spring MVC with one request thread.
  * Neither holds that thread: WebFlux waits on a timer, MVC hands the job to another thread.
  */
-@ExperimentName("eventloop")
-@Question("one event loop or one request thread, 100 ms delay, 100 users: what does it cost?")
-@UnderTest
+@Measures(
+        name = "eventloop",
+        question = "one event loop or one request thread, 100 ms delay, 100 users: what does it cost?",
+        quickMinutes = 2,
+        fullMinutes = 3)
 final class EventLoop extends ClosedExperiment {
 
     private static final int USERS = 100;

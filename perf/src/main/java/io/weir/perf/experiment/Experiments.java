@@ -1,7 +1,7 @@
 package io.weir.perf.experiment;
 
 import io.weir.perf.run.Experiment;
-import io.weir.perf.run.Experiment.ExperimentName;
+import io.weir.perf.run.Experiment.Measures;
 import io.weir.perf.run.PerfRun;
 import java.util.Comparator;
 import java.util.List;
@@ -10,14 +10,14 @@ import org.springframework.context.annotation.ClassPathScanningCandidateComponen
 import org.springframework.core.type.filter.AnnotationTypeFilter;
 import org.springframework.util.ClassUtils;
 
-/** {@code perf/run}: all classes of this package with a name are its experiments. */
+/** {@code perf/run}: all classes of this package with {@link Measures} are its experiments. */
 public final class Experiments {
 
     private Experiments() {}
 
     static List<Experiment> all() {
         var scanner = new ClassPathScanningCandidateComponentProvider(false);
-        scanner.addIncludeFilter(new AnnotationTypeFilter(ExperimentName.class));
+        scanner.addIncludeFilter(new AnnotationTypeFilter(Measures.class));
         return scanner.findCandidateComponents(Experiments.class.getPackageName()).stream()
                 .map(found -> ClassUtils.resolveClassName(String.valueOf(found.getBeanClassName()), null))
                 .map(type -> (Experiment) BeanUtils.instantiateClass(type))

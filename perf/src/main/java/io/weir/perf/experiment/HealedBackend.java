@@ -1,13 +1,10 @@
 package io.weir.perf.experiment;
 
 import io.weir.perf.experiment.PhasedLoad.Phases;
-import io.weir.perf.result.Latencies;
 import io.weir.perf.result.Request;
+import io.weir.perf.result.Requests;
 import io.weir.perf.run.Experiment;
-import io.weir.perf.run.Experiment.Estimate;
-import io.weir.perf.run.Experiment.ExperimentName;
-import io.weir.perf.run.Experiment.Question;
-import io.weir.perf.run.Experiment.UnderTest;
+import io.weir.perf.run.Experiment.Measures;
 import io.weir.perf.run.ExperimentContext;
 import io.weir.perf.run.LoadAssertion;
 import io.weir.perf.run.TestServers.GatewayUnderTest;
@@ -26,9 +23,13 @@ import java.util.TreeMap;
  * <p>Limitation: when the simulator heals, it answers the requests that it held. A probe that hangs at that
  * moment succeeds at once, so the wait for the next probe is not measured.
  */
-@ExperimentName("recovery")
-@Question("a backend hangs for 1, 5, 30 s: how long after the heal until 99 % succeed?")
-@UnderTest(processes = 3, remote = true)
+@Measures(
+        name = "recovery",
+        question = "a backend hangs for 1, 5, 30 s: how long after the heal until 99 % succeed?",
+        quickMinutes = 3,
+        fullMinutes = 11,
+        processes = 3,
+        remote = true)
 final class HealedBackend extends Experiment {
 
     private static final String CALLER = "caller";
@@ -43,11 +44,6 @@ final class HealedBackend extends Experiment {
                     seconds -> phases.thenFault(quick ? 4 : 10, "hang of " + seconds + " s", seconds, quick ? 6 : 15));
         }
         return phases;
-    }
-
-    @Override
-    public Estimate estimate(boolean quick, boolean remote) {
-        return phases(quick).estimate(1, phases(quick).faults().length);
     }
 
     @Override
@@ -74,17 +70,18 @@ final class HealedBackend extends Experiment {
                     .add(recovered ? seconds : load.seconds(after));
         }
         recoveries.forEach((length, seconds) -> {
-            context.fact("recovery.median." + length + "s", Latencies.median(seconds), "s");
+            context.fact("recovery.median." + length + "s", Requests.median(seconds), "s");
             context.fact("recovery.worst." + length + "s", Collections.max(seconds), "s");
         });
     }
 
     /** From the heal to the first of 100 consecutive requests of which 99 succeed; NaN if there are none. */
-    static double secondsUntilServed(List<Request> requests, long healMillis) {
+    static double secondsUntilServed(Requests requests, long healMillis) {
         for (int i = 0; i + CONSECUTIVE <= requests.size(); i++) {
-            List<Request> consecutive = requests.subList(i, i + CONSECUTIVE);
-            if (consecutive.getFirst().succeeded() && Request.successPercent(consecutive) >= 99) {
-                return (consecutive.getFirst().atMillis() - healMillis) / 1000.0;
+            Request first = requests.all().get(i);
+            Requests consecutive = new Requests(requests.all().subList(i, i + CONSECUTIVE));
+            if (first.succeeded() && consecutive.successPercent() >= 99) {
+                return (first.atMillis() - healMillis) / 1000.0;
             }
         }
         return Double.NaN;

@@ -1,12 +1,9 @@
 package io.weir.perf.experiment;
 
 import io.weir.perf.experiment.PhasedLoad.Phases;
-import io.weir.perf.result.Request;
+import io.weir.perf.result.Requests;
 import io.weir.perf.run.Experiment;
-import io.weir.perf.run.Experiment.Estimate;
-import io.weir.perf.run.Experiment.ExperimentName;
-import io.weir.perf.run.Experiment.Question;
-import io.weir.perf.run.Experiment.UnderTest;
+import io.weir.perf.run.Experiment.Measures;
 import io.weir.perf.run.ExperimentContext;
 import io.weir.perf.run.LoadAssertion;
 import io.weir.perf.run.RunningServer;
@@ -18,9 +15,13 @@ import java.util.List;
  * completes those whose callers have left after a second. Without a gateway it works on requests of callers
  * who have left, and current callers leave before their turn. Behind the gateway it must recover.
  */
-@ExperimentName("metastable")
-@Question("overload for 15 s, then the usual load: does the backend come back, directly and behind the gateway?")
-@UnderTest(processes = 3, remote = true)
+@Measures(
+        name = "metastable",
+        question = "overload for 15 s, then the usual load: does the backend recover, directly and behind the gateway?",
+        quickMinutes = 4,
+        fullMinutes = 5,
+        processes = 3,
+        remote = true)
 final class Metastable extends Experiment {
 
     private static final String CALLER = "caller";
@@ -31,11 +32,6 @@ final class Metastable extends Experiment {
 
     private static Phases phases(boolean quick) {
         return new Phases(quick ? 20 : 30).thenFault(10, PhasedLoad.OVERLOAD, OVERLOAD_SECONDS, quick ? 20 : 60);
-    }
-
-    @Override
-    public Estimate estimate(boolean quick, boolean remote) {
-        return phases(quick).estimate(remote ? 1 : 2, 1);
     }
 
     @Override
@@ -70,16 +66,15 @@ final class Metastable extends Experiment {
                 context.span(PhasedLoad.OVERLOAD, load.beginMillis(phase - 1), at);
             }
         });
-        double goodput =
-                load.requests(2, CALLER).stream().filter(Request::succeeded).count() / (double) OVERLOAD_SECONDS;
+        double goodput = load.requests(2, CALLER).successes().size() / (double) OVERLOAD_SECONDS;
         if (label.equals("target")) {
             // The capacity of a backend elsewhere is unknown.
             context.fact(label + ".overload.throughput", goodput, "1/s");
         } else {
             context.fact(label + ".overload.goodput", 100 * goodput / CAPACITY, "% of its capacity");
         }
-        List<Request> after = load.requests(3, CALLER);
-        context.fact(label + ".after.success", Request.successPercent(after), "%");
+        Requests after = load.requests(3, CALLER);
+        context.fact(label + ".after.success", after.successPercent(), "%");
         double seconds = HealedBackend.secondsUntilServed(after, load.beginMillis(3));
         context.fact(label + ".back", Double.isNaN(seconds) ? 0 : 1, "(1: it came back)");
         if (!Double.isNaN(seconds)) {

@@ -1,9 +1,8 @@
 package io.weir.perf.experiment;
 
 import io.weir.perf.experiment.PhasedLoad.Phases;
-import io.weir.perf.result.Request;
+import io.weir.perf.result.Requests;
 import io.weir.perf.run.ExperimentContext;
-import java.util.List;
 
 /**
  * The load of an experiment in which one of two backends fails, phase by phase.
@@ -33,14 +32,17 @@ record NeighbourLoad(Phases phases, int sickRate, int neighbourRate, int overloa
      * Records the figures of a fault; {@code phase} is that of the fault, between a calm one and one after.
      */
     static void recordFault(PhasedLoad load, int phase, String prefix, ExperimentContext context) {
-        List<Request> neighbour = load.requests(phase, NEIGHBOUR);
-        List<Request> sick = load.requests(phase, SICK);
-        context.fact(prefix + "neighbour.success", Request.successPercent(neighbour), "%");
-        context.fact(prefix + "neighbour.p99.calm", Request.percentile(load.requests(phase - 1, NEIGHBOUR), 99), "ms");
-        context.fact(prefix + "neighbour.p99", Request.percentile(neighbour, 99), "ms");
-        context.fact(prefix + "sick.success", Request.successPercent(sick), "%");
-        context.fact(prefix + "sick.p50", Request.percentile(sick, 50), "ms");
-        context.fact(prefix + "sick.p99", Request.percentile(sick, 99), "ms");
-        context.fact(prefix + "sick.healed", Request.successPercent(load.requests(phase + 1, SICK)), "%");
+        Requests neighbour = load.requests(phase, NEIGHBOUR);
+        Requests sick = load.requests(phase, SICK);
+        context.fact(prefix + "neighbour.success", neighbour.successPercent(), "%");
+        context.fact(
+                prefix + "neighbour.p99.calm",
+                load.requests(phase - 1, NEIGHBOUR).percentile(99),
+                "ms");
+        context.fact(prefix + "neighbour.p99", neighbour.percentile(99), "ms");
+        context.fact(prefix + "sick.success", sick.successPercent(), "%");
+        context.fact(prefix + "sick.p50", sick.percentile(50), "ms");
+        context.fact(prefix + "sick.p99", sick.percentile(99), "ms");
+        context.fact(prefix + "sick.healed", load.requests(phase + 1, SICK).successPercent(), "%");
     }
 }

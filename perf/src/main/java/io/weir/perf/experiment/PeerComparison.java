@@ -3,10 +3,7 @@ package io.weir.perf.experiment;
 import io.weir.perf.experiment.PeerProxy.Places;
 import io.weir.perf.experiment.PhasedLoad.Phases;
 import io.weir.perf.run.Experiment;
-import io.weir.perf.run.Experiment.Estimate;
-import io.weir.perf.run.Experiment.ExperimentName;
-import io.weir.perf.run.Experiment.Question;
-import io.weir.perf.run.Experiment.UnderTest;
+import io.weir.perf.run.Experiment.Measures;
 import io.weir.perf.run.ExperimentContext;
 import io.weir.perf.run.Host;
 import io.weir.perf.run.HttpControl;
@@ -18,7 +15,6 @@ import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
-import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Supplier;
@@ -40,9 +36,12 @@ import java.util.stream.Stream;
  * others. A proxy that did not use nearly all of its cores was not at its limit; its rate is named {@code
  * at-least}.
  */
-@ExperimentName("peers")
-@Question("Weir beside Spring Cloud Gateway, a bare proxy, HAProxy, nginx, Envoy: speed, hang, overload, memory?")
-@UnderTest(cpus = 1)
+@Measures(
+        name = "peers",
+        question = "Weir, Spring Cloud Gateway, bare proxy, HAProxy, nginx, Envoy: speed, hang, overload, memory?",
+        quickMinutes = 9,
+        fullMinutes = 27,
+        cpus = 1)
 class PeerComparison extends Experiment {
 
     static final String HANG = "hang";
@@ -85,15 +84,6 @@ class PeerComparison extends Experiment {
     }
 
     @Override
-    public Estimate estimate(boolean quick, boolean remote) {
-        ComparisonExtent extent = extent(quick);
-        int peers = extent.installed().size();
-        int speed = extent.warmUpSeconds() * 3 / 2 + extent.rounds() * extent.roundSeconds() * 2;
-        int faults = extent.load().phases().seconds();
-        return new Estimate(5 * peers, Duration.ofSeconds(peers * (speed + faults + 20L)));
-    }
-
-    @Override
     public List<String> missingTools() {
         Stream<String> wrk = Host.has(WRK)
                 ? Stream.empty()
@@ -107,7 +97,7 @@ class PeerComparison extends Experiment {
     @Override
     public void run(ExperimentContext context) throws InterruptedException {
         ComparisonExtent extent = extent(context.quick());
-        int openFiles = openFiles(context);
+        int openFiles = openFiles();
         // A process has other files and callers, too.
         int waiting = Math.min(extent.waiting(), openFiles / 2 - 500);
         describe(extent, openFiles, waiting, context);
@@ -163,12 +153,9 @@ class PeerComparison extends Experiment {
     }
 
     /** How many of the wanted open files this user is allowed. */
-    private static int openFiles(ExperimentContext context) throws InterruptedException {
+    private static int openFiles() {
         List<String> command = Host.withOpenFiles(PeerProxy.OPEN_FILES, List.of("/bin/sh", "-c", "ulimit -n"));
-        ManagedProcess shell = context.processes().start(Role.GENERATOR, "open-files", command, Map.of());
-        shell.awaitExit();
-        context.processes().stop(shell);
-        String granted = shell.output().strip();
+        String granted = Host.firstLine(command.toArray(String[]::new));
         return granted.equals("unlimited")
                 ? PeerProxy.OPEN_FILES
                 : Math.min(PeerProxy.OPEN_FILES, Integer.parseInt(granted));
@@ -186,7 +173,7 @@ class PeerComparison extends Experiment {
                 : PeerProxy.command(context, "${PEER} backend ${PORT}", "", places);
         context.property("served-by", nginx ? "nginx" : "Reactor Netty; nginx is not installed");
         context.processes().start(Role.GENERATOR, "served", command, Map.of());
-        context.processes().await("the backend answers", () -> HttpControl.answers(places.uri("/served/1")));
+        context.processes().await("the backend answers", () -> HttpControl.answers(places.url("/served/1")));
         return places.port();
     }
 

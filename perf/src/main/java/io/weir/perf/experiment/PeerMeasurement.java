@@ -2,8 +2,7 @@ package io.weir.perf.experiment;
 
 import io.weir.perf.experiment.PeerComparison.ComparisonExtent;
 import io.weir.perf.experiment.PeerProxy.Places;
-import io.weir.perf.result.Latencies;
-import io.weir.perf.result.Request;
+import io.weir.perf.result.Requests;
 import io.weir.perf.run.ExperimentContext;
 import io.weir.perf.run.Host;
 import io.weir.perf.run.HttpControl;
@@ -41,8 +40,8 @@ record PeerMeasurement(
         context.processes()
                 .await(
                         peer.label() + " answers",
-                        () -> HttpControl.answers(places.uri("/served/1"))
-                                && HttpControl.answers(places.uri("/sick/work")));
+                        () -> HttpControl.answers(places.url("/served/1"))
+                                && HttpControl.answers(places.url("/sick/work")));
         return new PeerMeasurement(peer, places, sick, extent, context, proxy);
     }
 
@@ -71,7 +70,7 @@ record PeerMeasurement(
     }
 
     private Wrk load(Duration time, String path) throws InterruptedException {
-        return Wrk.run(context.processes(), List.of(), CONNECTIONS, time, places.uri(path));
+        return Wrk.run(context.processes(), List.of(), CONNECTIONS, time, places.url(path));
     }
 
     /** Records the median rate of the rounds; no figure if a request was not answered. */
@@ -98,7 +97,7 @@ record PeerMeasurement(
         }
         Duration used = proxy.cpuTime().minus(before);
         double busy = busyPercent(used, seconds, context.cores());
-        context.fact(fact + (busy < BUSY_PERCENT ? ".rate.at-least" : ".rate"), Latencies.median(rates), "1/s");
+        context.fact(fact + (busy < BUSY_PERCENT ? ".rate.at-least" : ".rate"), Requests.median(rates), "1/s");
         context.fact(fact + ".busy", busy, "% of its cores");
         context.fact(fact + ".cpu", used.toNanos() / 1000.0 / requests, "µs each");
     }
@@ -109,7 +108,7 @@ record PeerMeasurement(
 
     void measureFaults() throws InterruptedException {
         PhasedLoad load = extent.load()
-                .on(context, peer.label(), places.uri(""), TIMEOUT_SECONDS, "/sick/work", "/served/1")
+                .on(context, peer.label(), places.url(""), TIMEOUT_SECONDS, "/sick/work", "/served/1")
                 .binding(peer == PeerProxy.WEIR);
         if (extent.containedPercent() > 0) {
             LoadAssertion contained = LoadAssertion.successPercent(extent.containedPercent());
@@ -123,14 +122,13 @@ record PeerMeasurement(
         NeighbourLoad.recordFault(load, faults[0], peer.label() + ".hang.", context);
         int overload = faults[1];
         String prefix = peer.label() + ".overload.";
-        double inTime = load.requests(overload, NeighbourLoad.SICK).stream()
-                .filter(one -> one.succeeded() && one.micros() <= 1_000_000)
-                .count();
-        List<Request> neighbour = load.requests(overload, NeighbourLoad.NEIGHBOUR);
-        List<Request> after = load.requests(overload + 1, NeighbourLoad.SICK);
+        double inTime =
+                load.requests(overload, NeighbourLoad.SICK).count(one -> one.succeeded() && one.micros() <= 1_000_000);
+        Requests neighbour = load.requests(overload, NeighbourLoad.NEIGHBOUR);
+        Requests after = load.requests(overload + 1, NeighbourLoad.SICK);
         context.fact(prefix + "goodput", 100 * inTime / (CAPACITY * load.seconds(overload)), "% of its capacity");
-        context.fact(prefix + "neighbour.success", Request.successPercent(neighbour), "%");
-        context.fact(prefix + "after.success", Request.successPercent(after), "%");
+        context.fact(prefix + "neighbour.success", neighbour.successPercent(), "%");
+        context.fact(prefix + "after.success", after.successPercent(), "%");
     }
 
     void measureMemory(int waiting) throws InterruptedException {
@@ -140,7 +138,7 @@ record PeerMeasurement(
         long rssBefore = proxy.rssBytes();
         long pssBefore = proxy.pssBytes();
         int portion = waiting / WAITING_PORTIONS;
-        String wrk = "wrk -t1 -d600s --timeout 600s -c" + portion + ' ' + places.uri("/held/1");
+        String wrk = "wrk -t1 -d600s --timeout 600s -c" + portion + ' ' + places.url("/held/1");
         List<String> command = Host.withOpenFiles(PeerProxy.OPEN_FILES, List.of(wrk.split(" ", -1)));
         List<ManagedProcess> callers = new ArrayList<>();
         long until = context.nowMillis() + 40_000;

@@ -6,12 +6,10 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Stream;
 
 /**
  * Weir and the proxies that it is compared with. All but the bare proxy have a configuration in {@code
@@ -72,21 +70,21 @@ enum PeerProxy {
             return openFiles + openFiles / 8;
         }
 
-        String uri(String path) {
+        String url(String path) {
             return "http://127.0.0.1:" + port + path;
         }
 
-        Map<String, Object> values(Path directory) {
-            return new HashMap<>(Map.of(
-                    "PORT", port,
-                    "MANAGEMENT_PORT", managementPort,
-                    "SERVED_PORT", served,
-                    "GONE_PORT", gone,
-                    "SICK_PORT", sick,
-                    "CORES", cores,
-                    "EXCHANGES", exchanges(),
-                    "CONNECTIONS", connections(),
-                    "DIR", directory));
+        /** Replaces the names of the values. */
+        String fill(String text, Path directory) {
+            return text.replace("${PORT}", "" + port)
+                    .replace("${MANAGEMENT_PORT}", "" + managementPort)
+                    .replace("${SERVED_PORT}", "" + served)
+                    .replace("${GONE_PORT}", "" + gone)
+                    .replace("${SICK_PORT}", "" + sick)
+                    .replace("${CORES}", "" + cores)
+                    .replace("${EXCHANGES}", "" + exchanges())
+                    .replace("${CONNECTIONS}", "" + connections())
+                    .replace("${DIR}", directory.toString());
         }
     }
 
@@ -120,36 +118,27 @@ enum PeerProxy {
         return command(context, command, file, places);
     }
 
-    /** A command with the places and the configuration filled in. */
+    /** A command with the places and the configuration filled in; {@code file} is empty without one. */
     static List<String> command(ExperimentContext context, String command, String file, Places places) {
-        Map<String, Object> values = places.values(context.temporary());
-        values.put("GATEWAY_JAR", context.file("gateway/target/weir-gateway.jar"));
-        values.put("PEER_JAR", context.file("perf/target/weir-perf.jar"));
-        if (!file.isEmpty()) {
-            values.put("FILE", fill(context.file("perf/peers"), file, places, context.temporary()));
-        }
-        List<String> words = new ArrayList<>();
-        for (String word : command.replace("${PEER}", PEER_COMMAND).split(" ", -1)) {
-            words.addAll(word.equals("${JAVA}") ? context.java("1g") : List.of(replace(word, values)));
-        }
-        return Host.withOpenFiles(OPEN_FILES, words);
+        Path directory = context.processes().directory();
+        Path configuration = file.isEmpty() ? directory : fill(context.file("perf/peers"), file, places, directory);
+        Stream<String> words = Stream.of(
+                        command.replace("${PEER}", PEER_COMMAND).split(" ", -1))
+                .flatMap(word -> word.equals("${JAVA}") ? context.java("1g").stream() : Stream.of(word))
+                .map(word -> places.fill(word, directory)
+                        .replace("${GATEWAY_JAR}", context.file("gateway/target/weir-gateway.jar") + "")
+                        .replace("${PEER_JAR}", context.file("perf/target/weir-perf.jar") + "")
+                        .replace("${FILE}", configuration + ""));
+        return Host.withOpenFiles(OPEN_FILES, words.toList());
     }
 
     /** Writes a copy of a configuration with the places filled in. */
     static Path fill(Path peers, String file, Places places, Path directory) {
         try {
-            String text = replace(Files.readString(peers.resolve(file)), places.values(directory));
+            String text = places.fill(Files.readString(peers.resolve(file)), directory);
             return Files.writeString(directory.resolve(places.port() + "-" + file), text);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
-    }
-
-    private static String replace(String text, Map<String, Object> values) {
-        String filled = text;
-        for (Map.Entry<String, Object> one : values.entrySet()) {
-            filled = filled.replace("${" + one.getKey() + '}', one.getValue().toString());
-        }
-        return filled;
     }
 }

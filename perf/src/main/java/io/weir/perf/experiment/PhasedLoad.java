@@ -1,15 +1,12 @@
 package io.weir.perf.experiment;
 
-import io.weir.perf.result.Request;
+import io.weir.perf.result.Requests;
 import io.weir.perf.result.RunResult;
-import io.weir.perf.run.Experiment.Estimate;
 import io.weir.perf.run.ExperimentContext;
 import io.weir.perf.run.GatlingLoad;
 import io.weir.perf.run.LoadAssertion;
 import io.weir.perf.run.RunningServer;
-import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Predicate;
@@ -65,11 +62,6 @@ final class PhasedLoad {
         int seconds() {
             return all.stream().mapToInt(TimedPhase::seconds).sum();
         }
-
-        /** For loads one after the other, each with half a minute to start its servers. */
-        Estimate estimate(int loads, int stepsOfEach) {
-            return new Estimate(loads * stepsOfEach, Duration.ofSeconds(loads * (seconds() + 30L)));
-        }
     }
 
     /** Called at the beginning of each phase. */
@@ -86,7 +78,7 @@ final class PhasedLoad {
     private final List<LoadAssertion> assertions = new ArrayList<>();
     private final List<Long> beginMillis = new ArrayList<>();
     private boolean binding = true;
-    private List<Request> requests = List.of();
+    private Requests requests = new Requests(List.of());
 
     /** A load on a URL; its callers wait for an answer for as long as the timeout. */
     PhasedLoad(ExperimentContext context, String label, String url, int timeoutSeconds, Phases phases) {
@@ -152,7 +144,7 @@ final class PhasedLoad {
 
     GatlingLoad.Result run(PhaseListener listener) throws InterruptedException {
         Map<String, ?> settings =
-                Map.of("url", url, "patienceMillis", 1000 * timeoutSeconds, "callers", callers, "phases", phases.all);
+                Map.of("url", url, "timeoutMillis", 1000 * timeoutSeconds, "callers", callers, "phases", phases.all);
         GatlingLoad load = context.load(new GatlingLoad.GatlingPlan("OpenModel", label, settings, assertions, binding));
         beginMillis.add(load.awaitBegin());
         context.goesOnUntil(beginMillis(0) + 1000L * phases.seconds());
@@ -181,12 +173,8 @@ final class PhasedLoad {
     }
 
     /** The requests of callers that were sent in a phase, in the order of sending. */
-    List<Request> requests(int phase, String name) {
-        return requests.stream()
-                .filter(one -> one.name().equals(name)
-                        && one.atMillis() >= beginMillis(phase)
-                        && one.atMillis() < endMillis(phase))
-                .sorted(Comparator.comparingLong(Request::atMillis))
-                .toList();
+    Requests requests(int phase, String name) {
+        return requests.sentBetween(beginMillis(phase), endMillis(phase))
+                .where(one -> one.name().equals(name));
     }
 }

@@ -1,9 +1,7 @@
 package io.weir.perf.experiment;
 
 import io.weir.perf.result.RunResult;
-import io.weir.perf.run.Experiment.ExperimentName;
-import io.weir.perf.run.Experiment.Question;
-import io.weir.perf.run.Experiment.UnderTest;
+import io.weir.perf.run.Experiment.Measures;
 import io.weir.perf.run.ExperimentContext;
 import io.weir.perf.run.LoadAssertion;
 import io.weir.perf.run.RunningServer;
@@ -14,9 +12,11 @@ import java.util.List;
  * active requests λ · W, the share of the response time that is dead time, and completed ("retired")
  * requests.
  */
-@ExperimentName("pool-size")
-@Question("clients and threads, 1 × 1, 10 × 1, 10 × 4, 10 × 8: how many work, how many wait?")
-@UnderTest
+@Measures(
+        name = "pool-size",
+        question = "clients and threads, 1 × 1, 10 × 1, 10 × 4, 10 × 8: how many work, how many wait?",
+        quickMinutes = 3,
+        fullMinutes = 6)
 class PoolSize extends ClosedExperiment {
 
     private static final String RETIRED = "sim_pool_retired_total";

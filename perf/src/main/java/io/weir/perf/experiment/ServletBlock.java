@@ -1,10 +1,8 @@
 package io.weir.perf.experiment;
 
 import io.weir.perf.experiment.ClosedRounds.RequestMode;
-import io.weir.perf.result.Request;
-import io.weir.perf.run.Experiment.ExperimentName;
-import io.weir.perf.run.Experiment.Question;
-import io.weir.perf.run.Experiment.UnderTest;
+import io.weir.perf.result.Requests;
+import io.weir.perf.run.Experiment.Measures;
 import io.weir.perf.run.ExperimentContext;
 import io.weir.perf.run.LoadAssertion;
 import java.util.List;
@@ -14,9 +12,11 @@ import java.util.List;
  * served one after the other; {@code /deferred} and {@code /completable} give it back, so they are served at
  * the same time.
  */
-@ExperimentName("servlet-block")
-@Question("requests of 2 s with one servlet thread: block, deferred, completable?")
-@UnderTest
+@Measures(
+        name = "servlet-block",
+        question = "requests of 2 s with one servlet thread: block, deferred, completable?",
+        quickMinutes = 1,
+        fullMinutes = 4)
 final class ServletBlock extends ClosedExperiment {
 
     private static final int REQUESTS = 100;
@@ -51,16 +51,9 @@ final class ServletBlock extends ClosedExperiment {
     @Override
     void record(List<ClosedRounds> services, ExperimentContext context) {
         ClosedRounds rounds = services.getFirst();
-        List<Request> blocking = rounds.requests("block");
-        context.fact("block.each", seconds(blocking) / blocking.size(), "s");
-        context.fact("deferred.all", seconds(rounds.requests("deferred")), "s");
-        context.fact("completable.all", seconds(rounds.requests("completable")), "s");
-    }
-
-    /** From the first request to the last answer. */
-    private static double seconds(List<Request> requests) {
-        long began = requests.stream().mapToLong(Request::atMillis).min().orElse(0);
-        double ended = requests.stream().mapToDouble(Request::endMillis).max().orElse(0);
-        return (ended - began) / 1000;
+        Requests blocking = rounds.requests("block");
+        context.fact("block.each", blocking.seconds() / blocking.size(), "s");
+        context.fact("deferred.all", rounds.requests("deferred").seconds(), "s");
+        context.fact("completable.all", rounds.requests("completable").seconds(), "s");
     }
 }

@@ -1,14 +1,11 @@
 package io.weir.perf.experiment;
 
 import io.weir.perf.experiment.PhasedLoad.Phases;
-import io.weir.perf.result.Request;
+import io.weir.perf.result.Requests;
 import io.weir.perf.result.RunResult;
 import io.weir.perf.result.RunResult.ProcessSample;
 import io.weir.perf.run.Experiment;
-import io.weir.perf.run.Experiment.Estimate;
-import io.weir.perf.run.Experiment.ExperimentName;
-import io.weir.perf.run.Experiment.Question;
-import io.weir.perf.run.Experiment.UnderTest;
+import io.weir.perf.run.Experiment.Measures;
 import io.weir.perf.run.ExperimentContext;
 import io.weir.perf.run.LoadAssertion;
 import io.weir.perf.run.RunningServer;
@@ -24,9 +21,13 @@ import java.util.Random;
  * one: at most two more threads, and, in a full run, at most a tenth more memory. Without samples of both
  * thirds the run fails.
  */
-@ExperimentName("soak")
-@Question("an hour of mixed faults (quick: three minutes): permits, connections, memory, threads flat? nothing lost?")
-@UnderTest(processes = 3, remote = true)
+@Measures(
+        name = "soak",
+        question = "an hour of mixed faults: permits, connections, memory, threads flat? nothing lost?",
+        quickMinutes = 4,
+        fullMinutes = 61,
+        processes = 3,
+        remote = true)
 final class Soak extends Experiment {
 
     private static final int RATE = 50;
@@ -50,16 +51,11 @@ final class Soak extends Experiment {
     }
 
     @Override
-    public Estimate estimate(boolean quick, boolean remote) {
-        return phases(quick).estimate(1, 3);
-    }
-
-    @Override
     public void run(ExperimentContext context) throws InterruptedException {
         GatewayUnderTest tested = context.servers().localGateway();
         RunningServer gateway = tested.gateway();
         double countedBefore = context.isRemote() ? 0 : gateway.metric(COUNTED);
-        List<Request> requests = measure(tested, context);
+        Requests requests = measure(tested, context);
         if (!context.isRemote()) {
             checkGauges(gateway, context);
             double counted = gateway.metric(COUNTED) - countedBefore;
@@ -76,8 +72,7 @@ final class Soak extends Experiment {
         }
     }
 
-    private static List<Request> measure(GatewayUnderTest tested, ExperimentContext context)
-            throws InterruptedException {
+    private static Requests measure(GatewayUnderTest tested, ExperimentContext context) throws InterruptedException {
         PhasedLoad load = new PhasedLoad(context, "gateway", tested.gateway().url(), 10, phases(context.quick()))
                 .callers(NeighbourLoad.NEIGHBOUR, "/reactive/delay?ms=20", RATE)
                 .callers(NeighbourLoad.SICK, "/mvc/delay?ms=20", RATE)
@@ -134,15 +129,12 @@ final class Soak extends Experiment {
         context.require(gauge + " is 0 after the load", value == 0, Double.toString(value));
     }
 
-    private static void checkAnswers(List<Request> requests, ExperimentContext context) {
-        long unanswered =
-                requests.stream().filter(one -> one.outcome().equals("timeout")).count();
+    private static void checkAnswers(Requests requests, ExperimentContext context) {
+        long unanswered = requests.count(one -> one.outcome().equals("timeout"));
         context.fact("requests.without.end", (double) unanswered, "");
         context.require("no caller waits longer than every deadline", unanswered == 0, Long.toString(unanswered));
-        List<Request> neighbour = requests.stream()
-                .filter(one -> one.name().equals(NeighbourLoad.NEIGHBOUR))
-                .toList();
-        context.fact("neighbour.success", Request.successPercent(neighbour), "%");
+        Requests neighbour = requests.where(one -> one.name().equals(NeighbourLoad.NEIGHBOUR));
+        context.fact("neighbour.success", neighbour.successPercent(), "%");
     }
 
     private static void checkResources(ExperimentContext context) {

@@ -1,8 +1,6 @@
 package io.weir.perf.experiment;
 
-import io.weir.perf.run.Experiment.ExperimentName;
-import io.weir.perf.run.Experiment.Question;
-import io.weir.perf.run.Experiment.UnderTest;
+import io.weir.perf.run.Experiment.Measures;
 import io.weir.perf.run.ExperimentContext;
 import java.util.List;
 import java.util.Map;
@@ -13,9 +11,12 @@ import java.util.TreeMap;
  * only what it needs. The crossing is the smallest concurrency from which on WebFlux with R2DBC serves more
  * requests than MVC with JDBC; there is none if one of them serves more everywhere.
  */
-@ExperimentName("stacks")
-@Question("five stacks at 4 to 500 concurrent, pools of 100, ten records: which wins where?")
-@UnderTest(processes = 2)
+@Measures(
+        name = "stacks",
+        question = "five stacks at 4 to 500 concurrent, pools of 100, ten records: which wins where?",
+        quickMinutes = 5,
+        fullMinutes = 117,
+        processes = 2)
 final class Stacks extends ClosedExperiment {
 
     private static final String MVC = "mvc-jdbc";

@@ -1,12 +1,9 @@
 package io.weir.perf.experiment;
 
 import io.weir.perf.experiment.PhasedLoad.Phases;
-import io.weir.perf.result.Request;
+import io.weir.perf.result.Requests;
 import io.weir.perf.run.Experiment;
-import io.weir.perf.run.Experiment.Estimate;
-import io.weir.perf.run.Experiment.ExperimentName;
-import io.weir.perf.run.Experiment.Question;
-import io.weir.perf.run.Experiment.UnderTest;
+import io.weir.perf.run.Experiment.Measures;
 import io.weir.perf.run.ExperimentContext;
 import io.weir.perf.run.LoadAssertion;
 import io.weir.perf.run.RunFailure;
@@ -24,9 +21,12 @@ import java.util.TreeMap;
  * The gateway suggests a limit while its own limit is wide. Then multiples of the suggestion are set under
  * the same load.
  */
-@ExperimentName("littles-law")
-@Question("does the limit that the gateway suggests hold the throughput with the least waiting?")
-@UnderTest(processes = 3)
+@Measures(
+        name = "littles-law",
+        question = "does the limit that the gateway suggests hold the throughput with the least waiting?",
+        quickMinutes = 3,
+        fullMinutes = 7,
+        processes = 3)
 final class SuggestedLimit extends Experiment {
 
     private static final String CALLER = "caller";
@@ -53,11 +53,6 @@ final class SuggestedLimit extends Experiment {
         Phases phases = new Phases(quick ? 15 : 30).then("wide", seconds);
         MULTIPLES.forEach(multiple -> phases.then(multiple.name(), seconds));
         return phases;
-    }
-
-    @Override
-    public Estimate estimate(boolean quick, boolean remote) {
-        return phases(quick).estimate(1, MULTIPLES.size());
     }
 
     @Override
@@ -107,16 +102,14 @@ final class SuggestedLimit extends Experiment {
             PhasedLoad load, List<Integer> limits, List<Double> waitingPercent, ExperimentContext context) {
         Map<String, Double> throughputs = new TreeMap<>();
         for (int i = 0; i < MULTIPLES.size(); i++) {
-            List<Request> served = load.requests(FIRST + i, CALLER).stream()
-                    .filter(Request::succeeded)
-                    .toList();
+            Requests served = load.requests(FIRST + i, CALLER).successes();
             double throughput = (double) served.size() / load.seconds(FIRST + i);
             throughputs.put(MULTIPLES.get(i).name(), throughput);
             String fact = MULTIPLES.get(i).name().replace(' ', '-');
             context.fact(fact + ".limit", limits.get(i), "calls");
             context.fact(fact + ".throughput", throughput, "1/s");
-            context.fact(fact + ".p50", Request.percentile(served, 50), "ms");
-            context.fact(fact + ".p99", Request.percentile(served, 99), "ms");
+            context.fact(fact + ".p50", served.percentile(50), "ms");
+            context.fact(fact + ".p99", served.percentile(99), "ms");
             context.fact(fact + ".waiting", waitingPercent.get(i), "% of the time");
         }
         double held = throughputs.getOrDefault(SUGGESTED, 0.0) / Collections.max(throughputs.values());

@@ -1,9 +1,7 @@
 package io.weir.perf.experiment;
 
 import io.weir.perf.experiment.ClosedRounds.RequestMode;
-import io.weir.perf.run.Experiment.ExperimentName;
-import io.weir.perf.run.Experiment.Question;
-import io.weir.perf.run.Experiment.UnderTest;
+import io.weir.perf.run.Experiment.Measures;
 import io.weir.perf.run.ExperimentContext;
 import io.weir.perf.run.LoadAssertion;
 import java.time.Duration;
@@ -16,9 +14,11 @@ import java.util.List;
  * callers have given up, so later callers find it full. The original does not have the last settings, with
  * which some callers cannot connect from the beginning.
  */
-@ExperimentName("tomcat-knobs")
-@Question("threads.max, max-connections, accept-count and 150 users: what does a client see at each overflow?")
-@UnderTest
+@Measures(
+        name = "tomcat-knobs",
+        question = "threads.max, max-connections, accept-count and 150 users: what does a client see at each overflow?",
+        quickMinutes = 3,
+        fullMinutes = 6)
 final class TomcatKnobs extends ClosedExperiment {
 
     private static final int USERS = 150;

@@ -1,8 +1,6 @@
 package io.weir.perf.experiment;
 
-import io.weir.perf.run.Experiment.ExperimentName;
-import io.weir.perf.run.Experiment.Question;
-import io.weir.perf.run.Experiment.UnderTest;
+import io.weir.perf.run.Experiment.Measures;
 import io.weir.perf.run.LoadAssertion;
 import java.util.List;
 
@@ -10,9 +8,12 @@ import java.util.List;
  * 300 callers, each on a virtual thread, want one of ten connections for 50 ms. HikariCP lets them wait for
  * half a second, so some fail. A semaphore in front admits ten at a time, so none fails.
  */
-@ExperimentName("virtual-hikari")
-@Question("virtual threads on a small pool, without and with the semaphore: which requests fail?")
-@UnderTest(processes = 2)
+@Measures(
+        name = "virtual-hikari",
+        question = "virtual threads on a small pool, without and with the semaphore: which requests fail?",
+        quickMinutes = 1,
+        fullMinutes = 3,
+        processes = 2)
 final class VirtualHikari extends ClosedExperiment {
 
     private static final int CALLERS = 300;

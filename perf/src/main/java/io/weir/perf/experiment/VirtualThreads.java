@@ -1,8 +1,6 @@
 package io.weir.perf.experiment;
 
-import io.weir.perf.run.Experiment.ExperimentName;
-import io.weir.perf.run.Experiment.Question;
-import io.weir.perf.run.Experiment.UnderTest;
+import io.weir.perf.run.Experiment.Measures;
 import io.weir.perf.run.ExperimentContext;
 import io.weir.perf.run.Host;
 import io.weir.perf.run.LoadAssertion;
@@ -15,9 +13,12 @@ import java.util.Locale;
  * {@code tomcat-50} have that many platform threads, and each waits for one answer after the other. The other
  * ways have a thread for each caller, or none.
  */
-@ExperimentName("virtual-threads")
-@Question("100 concurrent, two calls of 200 ms: Tomcat 20, 50, virtual, virtual in parallel, WebClient, coroutines?")
-@UnderTest(processes = 2)
+@Measures(
+        name = "virtual-threads",
+        question = "100 callers, two calls of 200 ms: Tomcat 20, 50, virtual, in parallel, WebClient, coroutines?",
+        quickMinutes = 2,
+        fullMinutes = 4,
+        processes = 2)
 final class VirtualThreads extends ClosedExperiment {
 
     private static final int CALLERS = 100;

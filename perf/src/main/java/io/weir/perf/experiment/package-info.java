@@ -1,13 +1,13 @@
 /**
  * The experiments of {@code perf/run}.
  *
- * <p>To add one: a class with {@code @ExperimentName}, {@code @Question} and {@code @UnderTest}, and its
- * claims in {@code claims.csv}.
+ * <p>To add one: a class with {@link io.weir.perf.run.Experiment.Measures}, and its claims in {@code
+ * claims.csv}.
  *
  * <ul>
  *   <li>A fixed number of callers: a {@link io.weir.perf.experiment.ClosedExperiment} declares its services
  *       and their rounds ({@link io.weir.perf.experiment.ClosedRounds}); the runner starts, warms up,
- *       measures and stops them, and estimates the duration.
+ *       measures and stops them.
  *   <li>Callers at fixed rates: an {@link io.weir.perf.run.Experiment} declares the seconds of its
  *       {@linkplain io.weir.perf.experiment.PhasedLoad.Phases phases}, starts servers with
  *       {@link io.weir.perf.run.TestServers}, and runs a {@link io.weir.perf.experiment.PhasedLoad} on them.

@@ -9,9 +9,7 @@ import java.util.List;
 import java.util.Map;
 import org.knowm.xchart.BitmapEncoder;
 import org.knowm.xchart.CategoryChart;
-import org.knowm.xchart.CategoryChartBuilder;
 import org.knowm.xchart.XYChart;
-import org.knowm.xchart.XYChartBuilder;
 import org.knowm.xchart.XYSeries;
 import org.knowm.xchart.internal.chartpart.Chart;
 import org.knowm.xchart.style.AxesChartStyler;
@@ -40,14 +38,10 @@ record Charts(Path directory, List<Plot> written) {
     record Point(double x, double y) {}
 
     static XYChart lines(String title, String xTitle, String unit) {
-        XYChart chart = new XYChartBuilder()
-                .width(WIDTH)
-                .height(HEIGHT)
-                .theme(Styler.ChartTheme.Matlab)
-                .title(title)
-                .xAxisTitle(xTitle)
-                .yAxisTitle(unit)
-                .build();
+        XYChart chart = new XYChart(WIDTH, HEIGHT, Styler.ChartTheme.Matlab);
+        chart.setTitle(title);
+        chart.setXAxisTitle(xTitle);
+        chart.setYAxisTitle(unit);
         chart.getStyler().setMarkerSize(6).setDecimalPattern("#,###.###").setSeriesColors(SERIES);
         return chart;
     }
@@ -81,13 +75,9 @@ record Charts(Path directory, List<Plot> written) {
     }
 
     static CategoryChart bars(String title, String unit) {
-        CategoryChart chart = new CategoryChartBuilder()
-                .width(WIDTH)
-                .height(HEIGHT)
-                .theme(Styler.ChartTheme.Matlab)
-                .title(title)
-                .yAxisTitle(unit)
-                .build();
+        CategoryChart chart = new CategoryChart(WIDTH, HEIGHT, Styler.ChartTheme.Matlab);
+        chart.setTitle(title);
+        chart.setYAxisTitle(unit);
         chart.getStyler()
                 .setAvailableSpaceFill(0.6)
                 .setDecimalPattern("#,###.###")
@@ -100,9 +90,8 @@ record Charts(Path directory, List<Plot> written) {
             throws IOException {
         double max = series.values().stream()
                 .flatMap(List::stream)
-                .mapToDouble(value -> value)
-                .max()
-                .orElse(0);
+                .max(Double::compare)
+                .orElse(0.0);
         if (max > 0) {
             CategoryChart chart = bars(title, unit);
             series.forEach((name, values) -> chart.addSeries(name, labels, values));

@@ -21,7 +21,7 @@ import java.util.stream.Stream;
  */
 record Claims(List<Claim> claims, List<Explanation> explanations) {
 
-    private static final Pattern CLAIMED = Pattern.compile("(<=|>=|<|>)?\\s*(\\S+)");
+    private static final Pattern CLAIMED = Pattern.compile("(<=|>=|<|>|)\\s*([^<>=\\s]\\S*)");
     private static final Pattern CONDITION = Pattern.compile("(\\S+)\\s+(<=|>=|<|>|=)\\s+(\\S+)");
 
     /** Whether the measured figure agrees with the claim. */
@@ -104,11 +104,10 @@ record Claims(List<Claim> claims, List<Explanation> explanations) {
         if (!claimed.matches()) {
             throw new IllegalStateException(claim.claimed);
         }
-        String operator = claimed.group(1) == null ? "" : claimed.group(1);
         OptionalDouble reference = number(claimed.group(2), figures);
         Agreement agreement = measured.isEmpty() || reference.isEmpty()
                 ? Agreement.NOT_MEASURED
-                : holds(measured.getAsDouble(), operator, reference.getAsDouble(), claim.tolerance)
+                : holds(measured.getAsDouble(), claimed.group(1), reference.getAsDouble(), claim.tolerance)
                         ? Agreement.YES
                         : Agreement.NO;
         String explanation = agreement == Agreement.YES ? "" : explain(claim, run, figures);

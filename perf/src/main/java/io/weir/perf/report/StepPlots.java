@@ -139,8 +139,7 @@ record StepPlots(RunResult run, RunFigures figures, Charts charts) {
         }
         CategoryChart chart = Charts.bars("Outcomes", "% of requests");
         chart.getStyler().setStacked(true).setYAxisMin(0.0).setYAxisMax(100.0);
-        OutcomeKind.colours(
-                        run.requests().stream().map(Request::outcome).distinct().toList())
+        OutcomeKind.colours(run.requests().by(Request::outcome).keySet())
                 .forEach((outcome, colour) -> chart.addSeries(outcome, stepNames(), values(outcome + "-percent"))
                         .setFillColor(colour));
         charts.save(chart, "outcomes-by-step", "Outcomes");

@@ -1,13 +1,14 @@
 package io.weir.perf.report;
 
+import static java.util.stream.Collectors.collectingAndThen;
 import static java.util.stream.Collectors.groupingBy;
 import static java.util.stream.Collectors.mapping;
 import static java.util.stream.Collectors.toList;
 
 import io.weir.perf.report.Charts.Point;
-import io.weir.perf.result.Latencies;
 import io.weir.perf.result.OutcomeKind;
 import io.weir.perf.result.Request;
+import io.weir.perf.result.Requests;
 import io.weir.perf.result.RunResult;
 import io.weir.perf.result.RunResult.MeterSample;
 import io.weir.perf.result.RunResult.ProcessSample;
@@ -22,7 +23,6 @@ import java.util.TreeMap;
 import java.util.function.Function;
 import java.util.function.IntToDoubleFunction;
 import java.util.function.ToDoubleFunction;
-import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 import org.knowm.xchart.AnnotationLine;
@@ -42,6 +42,7 @@ final class TimePlots {
     private static final Color SHADE = new Color(90, 90, 110, 32);
     private static final int[] BUCKET_MILLIS = {250, 500, 1000, 2000, 5000, 10_000, 30_000};
     private static final int MAX_BUCKETS = 300;
+    private static final Requests NONE = new Requests(List.of());
 
     private final RunResult run;
     private final Charts charts;
@@ -84,12 +85,12 @@ final class TimePlots {
     }
 
     private void plotRequests() throws IOException {
-        Map<String, List<Request>> byName = group(run.requests(), Request::name, Function.identity());
+        Map<String, Requests> byName = run.requests().by(Request::name);
         if (byName.size() > MAX_REQUEST_NAMES) {
             byName = Map.of("all requests", run.requests());
         }
         Map<String, List<Point>> inFlight = new TreeMap<>();
-        for (Map.Entry<String, List<Request>> named : byName.entrySet()) {
+        for (Map.Entry<String, Requests> named : byName.entrySet()) {
             plotOutcomes(named.getKey(), named.getValue());
             plotLatencies(named.getKey(), named.getValue());
             inFlight.put(named.getKey(), inFlight(named.getValue()));
@@ -164,14 +165,14 @@ final class TimePlots {
                 .toList();
     }
 
-    private void plotOutcomes(String name, List<Request> requests) throws IOException {
-        Map<String, List<Request>> byOutcome = group(requests, Request::outcome, Function.identity());
+    private void plotOutcomes(String name, Requests requests) throws IOException {
+        Map<String, Requests> byOutcome = requests.by(Request::outcome);
         Map<String, Color> colours = OutcomeKind.colours(byOutcome.keySet());
         LinkedHashMap<String, List<Point>> stacked = new LinkedHashMap<>();
         double[] top = new double[buckets];
         for (String outcome : colours.keySet()) {
             byOutcome
-                    .getOrDefault(outcome, List.of())
+                    .getOrDefault(outcome, NONE)
                     .forEach(request -> top[bucket(request.atMillis())] += 1000.0 / bucketMillis);
             stacked.put(outcome, perBucket(i -> top[i]));
         }
@@ -187,22 +188,19 @@ final class TimePlots {
         save(chart, "requests-" + name, title, stacked, false);
     }
 
-    private void plotLatencies(String name, List<Request> requests) throws IOException {
-        Map<Integer, Latencies> byBucket = requests.stream()
-                .collect(groupingBy(
-                        request -> bucket(request.atMillis()),
-                        Collectors.collectingAndThen(toList(), Latencies::ofSuccesses)));
-        Latencies none = Latencies.ofSuccesses(List.of());
+    private void plotLatencies(String name, Requests requests) throws IOException {
+        Map<Integer, Requests> byBucket = requests.successes().stream()
+                .collect(groupingBy(request -> bucket(request.atMillis()), collectingAndThen(toList(), Requests::new)));
         Map<String, List<Point>> lines = new LinkedHashMap<>();
         for (String percentile : PERCENTILES) {
             double percent = Double.parseDouble(percentile.substring(1));
-            lines.put(percentile, perBucket(i -> byBucket.getOrDefault(i, none).percentile(percent)));
+            lines.put(percentile, perBucket(i -> byBucket.getOrDefault(i, NONE).percentile(percent)));
         }
         plot("latency-" + name, "Latency of successes: " + name, "ms", lines, true, XYSeriesRenderStyle.Line);
     }
 
     /** The time of all requests in each bucket, as a multiple of the bucket. */
-    private List<Point> inFlight(List<Request> requests) {
+    private List<Point> inFlight(Requests requests) {
         double[] values = new double[buckets];
         for (Request request : requests) {
             for (int i = bucket(request.atMillis()); i <= bucket((long) request.endMillis()); i++) {

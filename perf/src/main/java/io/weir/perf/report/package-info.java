@@ -1,5 +1,5 @@
 /**
- * The report: a page with plots for each run, next to what was claimed.
+ * The report: a page for each run, with plots, and with each claim beside the measured figure.
  *
  * <p>The input is only the raw files of the runs ({@link io.weir.perf.result}) and the claims in the jar, so
  * {@code perf/report} makes the same pages from the same files at any time. No figure is typed by hand.

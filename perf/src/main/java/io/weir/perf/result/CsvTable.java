@@ -66,7 +66,7 @@ public record CsvTable<T extends Record>(String file, Class<T> type) {
         return read(directory, row -> {});
     }
 
-    /** The same; the check throws an {@link IllegalArgumentException}. */
+    /** Reads the rows; the check of a row throws an {@link IllegalArgumentException}. */
     List<T> read(Path directory, Consumer<T> check) {
         Path path = directory.resolve(file);
         if (!Files.isRegularFile(path)) {
@@ -79,7 +79,7 @@ public record CsvTable<T extends Record>(String file, Class<T> type) {
         }
     }
 
-    /** The same; no rows if the file does not exist. */
+    /** Reads the rows; none if the file does not exist. */
     public List<T> readIfPresent(Path directory) {
         return Files.exists(directory.resolve(file)) ? read(directory) : List.of();
     }

@@ -1,5 +1,7 @@
 package io.weir.perf.result;
 
+import java.text.DecimalFormat;
+import java.text.DecimalFormatSymbols;
 import java.util.Locale;
 
 /** Promised and measured values of a scenario or benchmark. */
@@ -15,18 +17,35 @@ public final class PromiseTable {
         allHold &= holds;
     }
 
-    /** A percentage with a lower bound. */
-    public void atLeast(String text, double promised, double percent) {
-        add(text, String.format(Locale.ROOT, "at least %.1f %%", promised), percent(percent), percent >= promised);
+    public void addAll(PromiseTable other) {
+        rows.append(other.rows);
+        allHold &= other.allHold;
     }
 
-    /** A percentage with an upper bound. */
-    public void atMost(String text, double promised, double percent) {
-        add(text, String.format(Locale.ROOT, "at most %.1f %%", promised), percent(percent), percent <= promised);
+    /** A value without a promise, for comparison. */
+    public void show(String text, String measured) {
+        add("(" + text + ")", "", measured, true);
     }
 
-    private static String percent(double value) {
-        return String.format(Locale.ROOT, "%.2f %%", value);
+    /** A value with a lower bound. */
+    public void atLeast(String text, double promised, double measured, String unit) {
+        add(text, "at least " + number(promised, unit), number(measured, unit), measured >= promised);
+    }
+
+    /** A value with an upper bound. */
+    public void atMost(String text, double promised, double measured, String unit) {
+        add(text, "at most " + number(promised, unit), number(measured, unit), measured <= promised);
+    }
+
+    /** All of some requests, of which there is at least one. */
+    public void all(String text, long count, long total) {
+        add(text, "all", count + " of " + total, count == total && total > 0);
+    }
+
+    /** A number with at most two decimals. */
+    public static String number(double value, String unit) {
+        String number = new DecimalFormat("0.##", DecimalFormatSymbols.getInstance(Locale.ROOT)).format(value);
+        return (number + ' ' + unit).strip();
     }
 
     public boolean allHold() {

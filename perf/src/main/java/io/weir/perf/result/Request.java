@@ -1,8 +1,6 @@
 package io.weir.perf.result;
 
 import com.fasterxml.jackson.annotation.JsonProperty;
-import java.util.Collection;
-import java.util.function.Predicate;
 
 /**
  * A completed request, as its caller saw it.
@@ -44,24 +42,12 @@ public record Request(
         return new Request(otherStep, atMillis, micros, name, outcome);
     }
 
+    /** The latency. */
+    public double millis() {
+        return micros / 1000.0;
+    }
+
     public double endMillis() {
-        return atMillis + micros / 1000.0;
-    }
-
-    /** The share of the requests that match, in percent; 0 if there are no requests. */
-    public static double percent(Collection<Request> requests, Predicate<Request> matches) {
-        return requests.isEmpty()
-                ? 0
-                : 100.0 * requests.stream().filter(matches).count() / requests.size();
-    }
-
-    /** The share of the successful requests, in percent; 0 if there are no requests. */
-    public static double successPercent(Collection<Request> requests) {
-        return percent(requests, Request::succeeded);
-    }
-
-    /** A percentile of the latencies of all requests, in milliseconds; 0 if there are no requests. */
-    public static double percentile(Collection<Request> requests, double percent) {
-        return requests.isEmpty() ? 0 : Latencies.of(requests).percentile(percent);
+        return atMillis + millis();
     }
 }

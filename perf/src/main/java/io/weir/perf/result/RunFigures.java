@@ -2,14 +2,13 @@ package io.weir.perf.result;
 
 import io.weir.perf.result.RunResult.ProcessSample;
 import io.weir.perf.result.RunResult.Step;
-import java.util.Collection;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalDouble;
+import java.util.Set;
 import java.util.TreeMap;
-import java.util.TreeSet;
 import java.util.function.ToLongFunction;
 import java.util.stream.Collectors;
 
@@ -36,19 +35,15 @@ public final class RunFigures {
 
     public static RunFigures of(RunResult run) {
         RunFigures figures = new RunFigures();
-        Map<String, List<Request>> requests = run.requests().stream().collect(Collectors.groupingBy(Request::step));
+        Map<String, Requests> requests = run.requests().by(Request::step);
         Map<String, List<ProcessSample>> samples =
                 run.processes().stream().collect(Collectors.groupingBy(ProcessSample::step));
-        TreeSet<String> outcomes =
-                run.requests().stream().map(Request::outcome).collect(Collectors.toCollection(TreeSet::new));
+        Set<String> outcomes = run.requests().by(Request::outcome).keySet();
         for (Step step : run.steps()) {
-            List<Request> sent = requests.getOrDefault(step.id(), List.of()).stream()
-                    .filter(request -> step.contains(request.atMillis()))
-                    .toList();
+            Requests sent = requests.getOrDefault(step.id(), new Requests(List.of()))
+                    .where(request -> step.contains(request.atMillis()));
             figures.addRequests(step, sent, outcomes, "");
-            sent.stream()
-                    .collect(Collectors.groupingBy(Request::name, TreeMap::new, Collectors.toList()))
-                    .forEach((name, named) -> figures.addRequests(step, named, outcomes, "/" + name));
+            sent.by(Request::name).forEach((name, ofName) -> figures.addRequests(step, ofName, outcomes, '/' + name));
             samples.getOrDefault(step.id(), List.of()).stream()
                     .filter(sample -> step.contains(sample.atMillis()))
                     .sorted(Comparator.comparingLong(ProcessSample::atMillis))
@@ -70,28 +65,24 @@ public final class RunFigures {
         return values.getOrDefault(step.name() + '/' + figure, Double.NaN);
     }
 
-    private void addRequests(Step step, List<Request> requests, Collection<String> outcomes, String suffix) {
+    private void addRequests(Step step, Requests requests, Set<String> outcomes, String suffix) {
         put(step, "requests" + suffix, requests.size());
         if (requests.isEmpty()) {
             return;
         }
-        double began = requests.stream().mapToDouble(Request::atMillis).min().orElseThrow();
-        double ended = requests.stream().mapToDouble(Request::endMillis).max().orElseThrow();
-        long successes = requests.stream().filter(Request::succeeded).count();
-        put(step, "took-seconds" + suffix, (ended - began) / 1000);
-        put(step, "throughput" + suffix, successes / step.seconds());
-        Map<String, Long> counts =
-                requests.stream().collect(Collectors.groupingBy(Request::outcome, Collectors.counting()));
+        Requests successes = requests.successes();
+        put(step, "took-seconds" + suffix, requests.seconds());
+        put(step, "throughput" + suffix, successes.size() / step.seconds());
+        Map<String, Long> counts = requests.countByOutcome();
         for (String outcome : outcomes) {
             put(step, outcome + "-percent" + suffix, 100.0 * counts.getOrDefault(outcome, 0L) / requests.size());
         }
-        put(step, Request.SUCCESS + "-percent" + suffix, 100.0 * successes / requests.size());
-        Latencies latencies = Latencies.ofSuccesses(requests);
-        put(step, "mean-ms" + suffix, latencies.mean());
+        put(step, Request.SUCCESS + "-percent" + suffix, requests.successPercent());
+        put(step, "mean-ms" + suffix, successes.mean());
         for (int percent : new int[] {50, 90, 95, 99}) {
-            put(step, "p" + percent + "-ms" + suffix, latencies.percentile(percent));
+            put(step, "p" + percent + "-ms" + suffix, successes.percentile(percent));
         }
-        put(step, "max-ms" + suffix, latencies.percentile(100));
+        put(step, "max-ms" + suffix, successes.percentile(100));
     }
 
     private void addProcess(Step step, String process, List<ProcessSample> samples, int requests) {

@@ -27,7 +27,7 @@ public record RunResult(
         Path directory,
         Map<String, String> properties,
         List<Step> steps,
-        List<Request> requests,
+        Requests requests,
         List<ProcessSample> processes,
         List<MeterSample> meters,
         List<ShadedSpan> spans,
@@ -154,9 +154,9 @@ public record RunResult(
                 directory,
                 properties(directory.resolve(PROPERTIES)),
                 steps,
-                REQUESTS.read(
+                new Requests(REQUESTS.read(
                         directory,
-                        one -> CsvTable.check(ids.contains(one.step()), "step", one.step(), "a step of steps.csv")),
+                        one -> CsvTable.check(ids.contains(one.step()), "step", one.step(), "a step of steps.csv"))),
                 PROCESSES.readIfPresent(directory),
                 METERS.readIfPresent(directory),
                 SPANS.readIfPresent(directory),

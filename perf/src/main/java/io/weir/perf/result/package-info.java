@@ -7,7 +7,7 @@
  *
  * <table><caption>Files in {@code perf/results/EXPERIMENT/MODE/}</caption>
  * <tr><td>{@code run.properties}</td><td>{@code experiment}, {@code mode}, {@code command}, {@code
- * limit.sentence}; {@code question}: what the experiment asks; {@code x}: the unit of a series' steps; {@code
+ * limit.sentence}; {@code question} of the experiment; {@code x}: the unit of a series' steps; {@code
  * valid} and {@code invalid.why}: an invalid run is compared with nothing; the environment of the
  * run</td></tr>
  * <tr><td>{@code steps.csv}</td><td>{@code step,label,x,began_ms,ended_ms}: steps of the same label with an
@@ -24,7 +24,9 @@
  * <tr><td>{@code gatling/}, {@code logs/}</td><td>Gatling's own reports, the processes' output</td></tr>
  * </table>
  *
- * <p>Latencies in figures are those of successes: a refusal is fast, and would improve every percentile.
+ * <p>{@link io.weir.perf.result.Requests} computes the figures of requests, also for scenarios and
+ * benchmarks. Latencies in figures are those of successes: a refusal is fast, and would improve every
+ * percentile.
  *
  * <p>Limitation: all requests of a run are in memory while they are read: several hundred megabytes for an
  * hour at 1000 requests per second.

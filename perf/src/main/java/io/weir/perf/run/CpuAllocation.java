@@ -20,20 +20,12 @@ import java.util.stream.IntStream;
  * @param asked requested cores per process
  * @param granted the maximum of cores per process
  * @param host all cores
- * @param generatorHasOwnCores whether the generator has cores that no other process uses
  * @param processes the cores of each process under test; an empty list: all
- * @param generator the cores of the generator; an empty list: all
+ * @param generator the cores that only the generator uses; an empty list: it shares all cores
  * @param quota whether each process has a cgroup with a quota of the granted cores
  */
 record CpuAllocation(
-        int asked,
-        int granted,
-        int host,
-        Method method,
-        boolean generatorHasOwnCores,
-        List<List<Integer>> processes,
-        List<Integer> generator,
-        boolean quota) {
+        int asked, int granted, int host, List<List<Integer>> processes, List<Integer> generator, boolean quota) {
 
     /** How processes are limited. */
     enum Method {
@@ -57,9 +49,8 @@ record CpuAllocation(
                     .mapToObj(i -> cores.subList(i * asked, (i + 1) * asked))
                     .toList();
             List<Integer> rest = cores.subList(asked * processes, host);
-            return new CpuAllocation(asked, asked, host, Method.AFFINITY, true, own, rest, false);
+            return new CpuAllocation(asked, asked, host, own, rest, false);
         }
-        Method shared = cgroups ? Method.QUOTA : affinity && host > asked ? Method.AFFINITY : Method.NONE;
         if (affinity && host > asked) {
             int generators = Math.max(1, host / 4);
             List<Integer> rest = cores.subList(0, host - generators);
@@ -68,15 +59,15 @@ record CpuAllocation(
                     .mapToObj(i -> cgroups ? rest : window(rest, i * rest.size() / processes, granted))
                     .toList();
             List<Integer> generator = cores.subList(host - generators, host);
-            return new CpuAllocation(asked, granted, host, shared, true, ranges, generator, cgroups);
+            return new CpuAllocation(asked, granted, host, ranges, generator, cgroups);
         }
         List<List<Integer>> all = Collections.nCopies(processes, List.of());
-        return new CpuAllocation(asked, Math.min(asked, host), host, shared, false, all, List.of(), cgroups);
+        return new CpuAllocation(asked, Math.min(asked, host), host, all, List.of(), cgroups);
     }
 
     /** All cores for the generator: the processes under test run elsewhere. */
     static CpuAllocation generatorOnly(List<Integer> cores) {
-        return new CpuAllocation(0, 0, cores.size(), Method.NONE, true, List.of(), cores, false);
+        return new CpuAllocation(0, 0, cores.size(), List.of(), cores, false);
     }
 
     private static List<Integer> window(List<Integer> cores, int from, int length) {
@@ -85,8 +76,17 @@ record CpuAllocation(
                 .toList();
     }
 
+    Method method() {
+        boolean bound = processes.stream().anyMatch(cores -> !cores.isEmpty());
+        return quota ? Method.QUOTA : bound ? Method.AFFINITY : Method.NONE;
+    }
+
+    boolean generatorHasOwnCores() {
+        return !generator.isEmpty();
+    }
+
     int generatorCores() {
-        return generatorHasOwnCores ? generator.size() : host;
+        return generatorHasOwnCores() ? generator.size() : host;
     }
 
     /** States the effect of the allocation on the figures. */
@@ -95,11 +95,11 @@ record CpuAllocation(
             return "The gateway and its backends ran elsewhere with unknown limits; the generator had the "
                     + cores(host) + " of this host. All times include the network in between.";
         }
-        if (generatorHasOwnCores && !quota && granted * processes.size() < host) {
+        if (generatorHasOwnCores() && !quota && granted * processes.size() < host) {
             return "Each process under test had %s of its own, and the generator the other %d of the host's %d."
                     .formatted(cores(granted), generator.size(), host);
         }
-        if (generatorHasOwnCores) {
+        if (generatorHasOwnCores()) {
             return ("The host has %d cores, too few for %d processes with %d each: limited to %d cores' worth each, they"
                             + " shared %d, and the generator had %d of its own. Times under load depend on all of them.")
                     .formatted(host, processes.size(), asked, granted, host - generator.size(), generator.size());

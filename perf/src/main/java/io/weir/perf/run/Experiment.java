@@ -1,6 +1,5 @@
 package io.weir.perf.run;
 
-import java.lang.annotation.Annotation;
 import java.lang.annotation.ElementType;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
@@ -11,33 +10,28 @@ import java.util.Objects;
 import org.springframework.core.annotation.AnnotationUtils;
 
 /**
- * A question that a measurement answers. A class in {@code io.weir.perf.experiment} with the three
- * annotations is an experiment of {@code perf/run}; its claims are in {@code claims.csv}.
+ * A question that a measurement answers. A class in {@code io.weir.perf.experiment} with {@link Measures} is
+ * an experiment of {@code perf/run}; its claims are in {@code claims.csv}.
  */
 public abstract class Experiment {
 
-    /** The name on the command line. The launcher reads it from the source: one line, no line break. */
+    /** The launcher reads name and question from the source: each is one line. */
     @Target(ElementType.TYPE)
     @Retention(RetentionPolicy.RUNTIME)
-    public @interface ExperimentName {
-        String value();
-    }
+    public @interface Measures {
+        /** The name on the command line. */
+        String name();
 
-    /**
-     * The question, as {@code --list} shows it. The launcher reads it from the source: one line, no line
-     * break.
-     */
-    @Target(ElementType.TYPE)
-    @Retention(RetentionPolicy.RUNTIME)
-    public @interface Question {
-        String value();
-    }
+        /** The question, as {@code --list} shows it. */
+        String question();
 
-    /** What is under test. */
-    @Target(ElementType.TYPE)
-    @Retention(RetentionPolicy.RUNTIME)
-    public @interface UnderTest {
-        /** The number of processes at a time; they share the cores. */
+        /** The estimated minutes of a quick run, for the progress. */
+        int quickMinutes();
+
+        /** The estimated minutes of a full run, for the progress. */
+        int fullMinutes();
+
+        /** The number of processes under test at a time; they share the cores. */
         int processes() default 1;
 
         /** The default number of cores per process. */
@@ -47,27 +41,17 @@ public abstract class Experiment {
         boolean remote() default false;
     }
 
-    /** The estimated number of steps and the estimated duration, for the progress. */
-    public record Estimate(int steps, Duration duration) {}
+    final Measures measures() {
+        return Objects.requireNonNull(AnnotationUtils.findAnnotation(getClass(), Measures.class));
+    }
 
     public final String name() {
-        return annotation(ExperimentName.class).value();
+        return measures().name();
     }
 
-    public final String question() {
-        return annotation(Question.class).value();
+    final Duration estimate(boolean quick) {
+        return Duration.ofMinutes(quick ? measures().quickMinutes() : measures().fullMinutes());
     }
-
-    final UnderTest underTest() {
-        return annotation(UnderTest.class);
-    }
-
-    private <A extends Annotation> A annotation(Class<A> type) {
-        return Objects.requireNonNull(AnnotationUtils.findAnnotation(getClass(), type), type::getName);
-    }
-
-    /** {@code remote}: the gateway runs elsewhere. */
-    public abstract Estimate estimate(boolean quick, boolean remote);
 
     /** For each missing tool, a sentence with the consequence and the command that installs it. */
     public List<String> missingTools() {

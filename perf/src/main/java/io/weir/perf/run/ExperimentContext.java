@@ -88,11 +88,6 @@ public final class ExperimentContext implements AutoCloseable {
         return root.resolve(path);
     }
 
-    /** A directory that is deleted at the end of the run. */
-    public Path temporary() {
-        return processes.directory();
-    }
-
     public Processes processes() {
         return processes;
     }
@@ -116,7 +111,7 @@ public final class ExperimentContext implements AutoCloseable {
         endStep(atMillis);
         int number = endedSteps.size() + 1;
         step = new Step(Integer.toString(number), label, x, atMillis, atMillis, label);
-        progress.step(number, label);
+        progress.activity(label);
     }
 
     public void endStep() {
@@ -218,7 +213,7 @@ public final class ExperimentContext implements AutoCloseable {
                 "-Xmx" + heap,
                 "-XX:ActiveProcessorCount=" + cores(),
                 "--enable-native-access=ALL-UNNAMED",
-                "-Djava.io.tmpdir=" + temporary());
+                "-Djava.io.tmpdir=" + processes.directory());
         return Stream.concat(common, jvmOptions.stream()).toList();
     }
 

@@ -2,6 +2,7 @@ package io.weir.perf.run;
 
 import io.weir.perf.result.CsvTable;
 import io.weir.perf.result.Request;
+import io.weir.perf.result.Requests;
 import io.weir.perf.result.RunResult.Assertion;
 import io.weir.perf.result.RunResult.MeterSample;
 import io.weir.perf.run.Processes.Role;
@@ -11,9 +12,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
-import java.util.OptionalDouble;
 import java.util.TreeMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -59,18 +60,18 @@ public final class GatlingLoad {
     /**
      * The result of a load.
      *
-     * @param requests all requests, in the order of completion
+     * @param requests all requests, in the order of sending
      * @param failedAssertions the number of assertions that do not hold
      * @param missing planned requests that were not sent; 0 in the closed model, which plans none
-     * @param delayMillis the 99th percentile of the generator's wake-up delays in all steps
+     * @param delayMillis the 99th percentile of the generator's wake-up delays in all steps; NaN without any
      */
-    public record Result(List<Request> requests, int failedAssertions, long missing, OptionalDouble delayMillis) {}
+    public record Result(Requests requests, int failedAssertions, long missing, double delayMillis) {}
 
     GatlingLoad(ExperimentContext context, GatlingPlan plan) {
         this.context = context;
         this.plan = plan;
-        this.report = context.temporary().resolve("gatling-" + plan.label);
-        this.rows = context.temporary().resolve("rows-" + plan.label + ".csv");
+        this.report = context.processes().directory().resolve("gatling-" + plan.label);
+        this.rows = context.processes().directory().resolve("rows-" + plan.label + ".csv");
         Path home = context.file("perf/simulations/target");
         List<String> command = new ArrayList<>(List.of(
                 Host.java(),
@@ -86,7 +87,7 @@ public final class GatlingLoad {
         settings.put("rows", rows.toString());
         settings.put("beganMillis", context.results.beganEpochMillis());
         settings.put("assertions", plan.assertions);
-        Path file = context.temporary().resolve("plan-" + plan.label + ".json");
+        Path file = context.processes().directory().resolve("plan-" + plan.label + ".json");
         JsonMapper.shared().writeValue(file, settings);
         command.add("-Dweir.plan=" + file);
         String simulation = "io.weir.perf.simulation." + plan.simulation;
@@ -137,29 +138,24 @@ public final class GatlingLoad {
     }
 
     private Result readRows(int failedAssertions) {
-        List<Request> delays = new ArrayList<>();
-        List<Request> requests = new ArrayList<>();
+        CsvTable<Request> table = new CsvTable<>(rows.getFileName().toString(), Request.class);
+        Requests all = new Requests(table.read(context.processes().directory()).stream()
+                .map(row -> row.in(context.stepAt(row.atMillis())))
+                .sorted(Comparator.comparingLong(Request::atMillis))
+                .toList());
+        Requests requests = all.where(row -> !row.outcome().equals(DELAY));
+        requests.where(GatlingLoad::isInStep).forEach(context.results::add);
+        Requests delays = all.where(row -> row.outcome().equals(DELAY));
         Map<Long, Long> maxDelayMicros = new TreeMap<>();
-        for (Request sent : new CsvTable<>(rows.getFileName().toString(), Request.class).read(context.temporary())) {
-            Request row = sent.in(context.stepAt(sent.atMillis()));
-            boolean inStep = !row.step().isEmpty();
-            if (row.outcome().equals(DELAY)) {
-                maxDelayMicros.merge(row.atMillis() / 1000, row.micros(), Math::max);
-                if (inStep) {
-                    delays.add(row);
-                }
-            } else {
-                requests.add(row);
-                if (inStep) {
-                    context.results.add(row);
-                }
-            }
-        }
+        delays.forEach(delay -> maxDelayMicros.merge(delay.atMillis() / 1000, delay.micros(), Math::max));
         maxDelayMicros.forEach((second, micros) -> context.results.add(new MeterSample(
                 context.stepAt(second * 1000), second * 1000, "generator_delay_seconds", "", micros / 1e6)));
-        OptionalDouble delayMillis =
-                delays.isEmpty() ? OptionalDouble.empty() : OptionalDouble.of(Request.percentile(delays, 99));
+        double delayMillis = delays.where(GatlingLoad::isInStep).percentile(99);
         return new Result(requests, failedAssertions, missing(process.output(), requests.size()), delayMillis);
+    }
+
+    private static boolean isInStep(Request request) {
+        return !request.step().isEmpty();
     }
 
     /** How many requests fewer than planned were sent. */

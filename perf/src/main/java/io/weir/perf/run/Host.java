@@ -95,6 +95,14 @@ public final class Host {
         return ProcessHandle.current().info().command().orElse("java");
     }
 
+    /** Processor, memory and kernel. */
+    public static String description() {
+        String model = field(Path.of("/proc/cpuinfo"), "model name", "unknown processor");
+        String kilobytes = field(Path.of("/proc/meminfo"), "MemTotal", "0").replaceAll("\\D", "");
+        return model + ", " + Math.round(Long.parseLong(kilobytes) / 1024.0 / 1024) + " GiB, "
+                + System.getProperty("os.name", "") + " " + System.getProperty("os.version", "");
+    }
+
     /** The cores that this process may use; a smaller quota limits their number. */
     static List<Integer> cores() {
         int available = Runtime.getRuntime().availableProcessors();

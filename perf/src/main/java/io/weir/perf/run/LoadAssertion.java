@@ -28,7 +28,7 @@ public record LoadAssertion(String request, String figure, String operator, long
         return new LoadAssertion("", figure, "gte", value);
     }
 
-    /** The same for a request. */
+    /** This assertion for the requests of a name. */
     public LoadAssertion of(String name) {
         return new LoadAssertion(name, figure, operator, value);
     }

@@ -98,7 +98,7 @@ public final class ManagedProcess {
         process.destroy();
     }
 
-    /** Waits for the end of its session, and kills what is left after {@link #GRACE}. */
+    /** Waits for the end of its session, and kills its remaining processes after {@link #GRACE}. */
     void awaitEnd() {
         try {
             if (!process.waitFor(GRACE.toMillis(), TimeUnit.MILLISECONDS)) {

@@ -2,14 +2,13 @@ package io.weir.perf.run;
 
 import io.netty.buffer.Unpooled;
 import io.weir.perf.result.Request;
+import io.weir.perf.result.Requests;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
-import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAccumulator;
 import java.util.concurrent.locks.LockSupport;
 import reactor.core.publisher.Mono;
@@ -86,13 +85,22 @@ public final class OpenLoad {
         return TimeUnit.NANOSECONDS.toMillis(nanos - ORIGIN);
     }
 
+    /** Sends requests; returns when all are complete. */
+    public Requests run(int perSecond, Duration time) {
+        return send(perSecond, time).join();
+    }
+
+    /** Sends requests at once. */
+    public CompletableFuture<Requests> burst(int count) {
+        return send(1000 * count, Duration.ofMillis(1));
+    }
+
     /** Sends on a thread of its own; the result is complete when all requests are. */
-    public CompletableFuture<List<Request>> send(int perSecond, Duration time) {
-        CompletableFuture<List<Request>> result = new CompletableFuture<>();
+    public CompletableFuture<Requests> send(int perSecond, Duration time) {
+        CompletableFuture<Requests> result = new CompletableFuture<>();
         Thread.ofPlatform().daemon().name("load").start(() -> {
             int count = Math.toIntExact(perSecond * time.toMillis() / 1000);
-            Queue<Request> completed = new ConcurrentLinkedQueue<>();
-            AtomicInteger left = new AtomicInteger(count);
+            List<CompletableFuture<Request>> sent = new ArrayList<>(count);
             long start = System.nanoTime();
             for (int i = 0; i < count; i++) {
                 long due = start + i * (TimeUnit.SECONDS.toNanos(1) / perSecond);
@@ -102,13 +110,10 @@ public final class OpenLoad {
                 if (due - ORIGIN > COLD_NANOS) {
                     LATEST_NANOS.accumulate(System.nanoTime() - due);
                 }
-                send(due, paths.get(i % paths.size())).subscribe(request -> {
-                    completed.add(request);
-                    if (left.decrementAndGet() == 0) {
-                        result.complete(List.copyOf(completed));
-                    }
-                });
+                sent.add(send(due, paths.get(i % paths.size())).toFuture());
             }
+            result.complete(
+                    new Requests(sent.stream().map(CompletableFuture::join).toList()));
         });
         return result;
     }

@@ -29,7 +29,11 @@ public final class PerfRun {
             RunOptions options = RunOptions.parse(known, args);
             if (options.list()) {
                 for (Experiment one : known) {
-                    System.out.printf(Locale.ROOT, "%-16s %s%n", one.name(), one.question());
+                    System.out.printf(
+                            Locale.ROOT,
+                            "%-16s %s%n",
+                            one.name(),
+                            one.measures().question());
                     one.missingTools().forEach(tool -> System.out.printf(Locale.ROOT, "%-16s - %s%n", "", tool));
                 }
                 return 0;
@@ -58,7 +62,7 @@ public final class PerfRun {
         Experiment experiment = options.experiments().get(index);
         Duration following = options.experiments().stream()
                 .skip(index + 1L)
-                .map(one -> one.estimate(options.quick(), options.isRemote()).duration())
+                .map(one -> one.estimate(options.quick()))
                 .reduce(Duration.ZERO, Duration::plus);
         Path results = root.resolve("perf/results");
         Path directory = results.resolve(options.resultName(experiment)).resolve(options.mode());
@@ -114,7 +118,7 @@ public final class PerfRun {
         RunEnvironment.checkJars(root);
         ResultWriter results = new ResultWriter(directory);
         Cgroups cgroups = new Cgroups();
-        Experiment.UnderTest tested = experiment.underTest();
+        Experiment.Measures tested = experiment.measures();
         int cpus = options.cpus() > 0 ? options.cpus() : tested.cpus();
         CpuAllocation allocation = options.isRemote()
                 ? CpuAllocation.generatorOnly(Host.cores())
@@ -122,8 +126,7 @@ public final class PerfRun {
                         Host.cores(), cpus, tested.processes(), Host.has("taskset"), cgroups.available());
         RunEnvironment.describe(results, experiment, options, allocation, root);
         System.out.println(allocation.sentence());
-        Experiment.Estimate estimate = experiment.estimate(options.quick(), options.isRemote());
-        Progress progress = new Progress(experiment.name(), estimate, following);
+        Progress progress = new Progress(experiment.name(), experiment.estimate(options.quick()), following);
         ExperimentContext context =
                 new ExperimentContext(root, options, experiment.jvmOptions(), results, allocation, cgroups, progress);
         if (options.isRemote()) {

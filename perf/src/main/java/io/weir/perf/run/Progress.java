@@ -11,27 +11,18 @@ final class Progress {
     private static final long INTERVAL_SECONDS = 15;
 
     private final String experiment;
-    private final Experiment.Estimate estimate;
     private final Duration following;
     private final boolean terminal = Boolean.getBoolean("weir.terminal");
     private final long startNanos = System.nanoTime();
-    private long earliestEndNanos = startNanos;
-    private int step = 1;
+    private long endNanos;
     private String activity = "starts";
     private long printedAtSeconds = Long.MIN_VALUE;
 
-    /**
-     * Progress of one experiment; {@code following} is the estimated duration of the experiments after it.
-     */
-    Progress(String experiment, Experiment.Estimate estimate, Duration following) {
+    /** {@code following} is the estimated duration of the experiments after this one. */
+    Progress(String experiment, Duration estimate, Duration following) {
         this.experiment = experiment;
-        this.estimate = estimate;
         this.following = following;
-    }
-
-    void step(int number, String label) {
-        step = number;
-        activity(label);
+        this.endNanos = startNanos + estimate.toNanos();
     }
 
     void activity(String text) {
@@ -42,7 +33,7 @@ final class Progress {
 
     /** The experiment takes at least that much longer. */
     void atLeast(Duration remaining) {
-        earliestEndNanos = System.nanoTime() + remaining.toNanos();
+        endNanos = Math.max(endNanos, System.nanoTime() + remaining.toNanos());
     }
 
     void tick() {
@@ -51,23 +42,11 @@ final class Progress {
             return;
         }
         printedAtSeconds = elapsed;
-        long remaining = Math.max(
-                Math.max(0, estimate.duration().toSeconds() - elapsed),
-                (earliestEndNanos - System.nanoTime()) / 1_000_000_000);
-        String line = String.format(
-                Locale.ROOT,
-                "%-12s step %d of %d, %s; %s left",
-                experiment,
-                step,
-                estimate.steps(),
-                activity,
-                text(remaining + following.toSeconds()));
+        long left = Math.max(0, (endNanos - System.nanoTime()) / 1_000_000_000) + following.toSeconds();
+        String time = left >= 90 ? Math.round(left / 60.0) + " min" : left + " s";
+        String line = String.format(Locale.ROOT, "%-12s %s; about %s left", experiment, activity, time);
         System.out.print(terminal ? "\r\033[K" + line : line + System.lineSeparator());
         System.out.flush();
-    }
-
-    private static String text(long seconds) {
-        return seconds >= 90 ? "about " + Math.round(seconds / 60.0) + " min" : "about " + seconds + " s";
     }
 
     void clear() {

@@ -2,24 +2,20 @@ package io.weir.perf.run;
 
 import io.weir.perf.result.ResultWriter;
 import java.io.IOException;
-import java.io.Reader;
-import java.nio.file.FileSystem;
-import java.nio.file.FileSystems;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.List;
 import java.util.Locale;
-import java.util.Properties;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
-import java.util.stream.Stream;
+import java.util.NoSuchElementException;
+import java.util.jar.JarFile;
 
 final class RunEnvironment {
 
     private static final String GATEWAY = "gateway/target/weir-gateway.jar";
 
-    private static final Pattern GATLING = Pattern.compile("gatling-core-(\\d.*)\\.jar$");
+    private static final String LIBRARIES = "perf/simulations/target/lib";
+    private static final String GATLING = "gatling-core-";
 
     private RunEnvironment() {}
 
@@ -38,7 +34,7 @@ final class RunEnvironment {
     static void describe(
             ResultWriter results, Experiment experiment, RunOptions options, CpuAllocation allocation, Path root) {
         results.property("experiment", options.resultName(experiment));
-        results.property("question", experiment.question());
+        results.property("question", experiment.measures().question());
         results.property("mode", options.mode());
         results.property("command", System.getProperty("weir.command", "perf/run " + experiment.name()));
         results.property("began", Instant.ofEpochMilli(results.beganEpochMillis()));
@@ -49,7 +45,7 @@ final class RunEnvironment {
             results.property("gateway.commit", System.getProperty("weir.commit", commit));
         });
         results.property("gatling", gatlingVersion(root));
-        results.property("host", host());
+        results.property("host", Host.description());
         results.property("cpus.asked", allocation.asked());
         results.property("cpus.granted", allocation.granted());
         results.property("cpus.host", allocation.host());
@@ -58,36 +54,20 @@ final class RunEnvironment {
         results.property("generator.own-cores", allocation.generatorHasOwnCores());
     }
 
-    /** The version that Maven wrote into the jar. */
     private static String version(Path jar) {
-        Properties maven = new Properties();
-        try (FileSystem content = FileSystems.newFileSystem(jar);
-                Reader pom = Files.newBufferedReader(
-                        content.getPath("META-INF/maven/io.weir/weir-gateway/pom.properties"))) {
-            maven.load(pom);
-        } catch (IOException e) {
-            // Unknown.
-        }
-        return maven.getProperty("version", "unknown");
-    }
-
-    private static String gatlingVersion(Path root) {
-        try (Stream<Path> jars = Files.list(root.resolve("perf/simulations/target/lib"))) {
-            return jars.map(jar -> GATLING.matcher(jar.toString()))
-                    .filter(Matcher::find)
-                    .map(jar -> jar.group(1))
-                    .findFirst()
-                    .orElse("unknown");
+        try (JarFile content = new JarFile(jar.toFile())) {
+            return String.valueOf(content.getManifest().getMainAttributes().getValue("Implementation-Version"));
         } catch (IOException e) {
             return "unknown";
         }
     }
 
-    /** Processor, memory and kernel. */
-    private static String host() {
-        String model = Host.field(Path.of("/proc/cpuinfo"), "model name", "unknown processor");
-        String kilobytes = Host.field(Path.of("/proc/meminfo"), "MemTotal", "0").replaceAll("\\D", "");
-        return model + ", " + Math.round(Long.parseLong(kilobytes) / 1024.0 / 1024) + " GiB, "
-                + System.getProperty("os.name", "") + " " + System.getProperty("os.version", "");
+    private static String gatlingVersion(Path root) {
+        try (var jars = Files.newDirectoryStream(root.resolve(LIBRARIES), GATLING + "[0-9]*.jar")) {
+            String name = jars.iterator().next().getFileName().toString();
+            return name.substring(GATLING.length(), name.length() - ".jar".length());
+        } catch (IOException | NoSuchElementException e) {
+            return "unknown";
+        }
     }
 }

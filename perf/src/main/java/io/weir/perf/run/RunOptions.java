@@ -45,9 +45,9 @@ public record RunOptions(
         Optional<RemoteTarget> target = Optional.ofNullable(urls.get("--target"))
                 .map(url -> RemoteTarget.parse(url, urls.getOrDefault("--faults", "")));
         for (Experiment one : target.isPresent() ? experiments : List.<Experiment>of()) {
-            if (!one.underTest().remote()) {
+            if (!one.measures().remote()) {
                 List<String> remote = known.stream()
-                        .filter(other -> other.underTest().remote())
+                        .filter(other -> other.measures().remote())
                         .map(Experiment::name)
                         .toList();
                 throw new IllegalArgumentException(

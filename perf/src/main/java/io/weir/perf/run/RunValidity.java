@@ -62,30 +62,27 @@ final class RunValidity {
             invalidate(load + ": the generator sent " + result.missing() + " requests fewer than planned, and "
                     + result.requests().size() + " in all");
         }
-        busyCores.ifPresentOrElse(
-                busy -> {
-                    String unit = "busy, of " + cores + ", in its busiest step";
-                    results.add(new Fact("generator." + load + ".cores", busy, unit));
-                    if (busy > MAX_BUSY_SHARE * cores) {
-                        invalidate(load
-                                + ": the generator was saturated, %.1f of its %d cores were busy in a step"
-                                        .formatted(busy, cores)
-                                + " (expected: at most 80 %)");
-                    }
-                },
-                () -> invalidate(load + ": no sample of the generator, so it is unknown whether it was saturated"));
-        result.delayMillis()
-                .ifPresentOrElse(
-                        delay -> {
-                            results.add(new Fact("generator." + load + ".delay.p99", delay, "ms"));
-                            if (delay > MAX_DELAY_MILLIS) {
-                                invalidate(load
-                                        + ": the generator was late, p99 %.0f ms (expected: at most 50 ms)"
-                                                .formatted(delay));
-                            }
-                        },
-                        () -> invalidate(load
-                                + ": no wake-up of the generator was recorded, so it is unknown whether it was late"));
+        if (busyCores.isEmpty()) {
+            invalidate(load + ": no sample of the generator, so it is unknown whether it was saturated");
+        } else {
+            double busy = busyCores.getAsDouble();
+            String unit = "busy, of " + cores + ", in its busiest step";
+            results.add(new Fact("generator." + load + ".cores", busy, unit));
+            if (busy > MAX_BUSY_SHARE * cores) {
+                invalidate(("%s: the generator was saturated, %.1f of its %d cores were busy in a step"
+                                + " (expected: at most 80 %%)")
+                        .formatted(load, busy, cores));
+            }
+        }
+        double delay = result.delayMillis();
+        if (Double.isNaN(delay)) {
+            invalidate(load + ": no wake-up of the generator was recorded, so it is unknown whether it was late");
+        } else {
+            results.add(new Fact("generator." + load + ".delay.p99", delay, "ms"));
+            if (delay > MAX_DELAY_MILLIS) {
+                invalidate("%s: the generator was late, p99 %.0f ms (expected: at most 50 ms)".formatted(load, delay));
+            }
+        }
     }
 
     void complete() {

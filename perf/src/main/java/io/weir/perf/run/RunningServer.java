@@ -4,7 +4,6 @@ import java.io.IOException;
 import java.net.URI;
 import java.util.List;
 import java.util.Optional;
-import java.util.OptionalDouble;
 import java.util.stream.DoubleStream;
 
 /**
@@ -66,22 +65,25 @@ public record RunningServer(String name, Optional<ManagedProcess> process, URI s
      * @throws RunFailure if there is no such line
      */
     public double metric(String meter, String... labels) {
-        return findMetric(meter, labels)
-                .orElseThrow(() ->
-                        new RunFailure(name + " has no meter " + (meter + ' ' + String.join(" ", labels)).strip()));
+        double[] values = values(meter, labels);
+        if (values.length == 0) {
+            throw new RunFailure(name + " has no meter " + (meter + ' ' + String.join(" ", labels)).strip());
+        }
+        return DoubleStream.of(values).sum();
     }
 
-    /** The same; empty if there is no such line. */
-    public OptionalDouble findMetric(String meter, String... labels) {
+    /** The sum of a meter that appears with its first event; 0 before. */
+    public long count(String meter, String... labels) {
+        return (long) DoubleStream.of(values(meter, labels)).sum();
+    }
+
+    private double[] values(String meter, String... labels) {
         try {
-            double[] values = HttpControl.metrics(management).stream()
+            return HttpControl.metrics(management).stream()
                     .filter(line -> line.name().equals(meter))
                     .filter(line -> List.of(labels).stream().allMatch(line.labels()::contains))
                     .mapToDouble(HttpControl.Metric::value)
                     .toArray();
-            return values.length == 0
-                    ? OptionalDouble.empty()
-                    : OptionalDouble.of(DoubleStream.of(values).sum());
         } catch (IOException e) {
             throw new RunFailure(name + " does not report meters: " + e, e);
         }

@@ -61,7 +61,7 @@ public final class TestServers {
             return database;
         }
         context.progress("PostgreSQL starts");
-        Path state = context.temporary().resolve("database");
+        Path state = context.processes().directory().resolve("database");
         // Without the run's temporary directory: all runs share the unpacked PostgreSQL.
         String jar = context.file(ALL_STACKS_JAR).toString();
         List<String> command = List.of((Host.java() + " -Xmx128m -XX:TieredStopAtLevel=1 -jar " + jar
@@ -84,7 +84,7 @@ public final class TestServers {
         return url;
     }
 
-    /** The jar of a single stack, with only what that stack needs. */
+    /** The jar of a single stack, with only the libraries of that stack. */
     public Path stackJar(String stack) {
         return context.file("backends-sim/target/weir-backends-sim-" + stack + ".jar");
     }

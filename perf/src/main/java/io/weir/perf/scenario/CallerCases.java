@@ -3,8 +3,10 @@ package io.weir.perf.scenario;
 import com.sun.management.UnixOperatingSystemMXBean;
 import io.weir.perf.result.PromiseTable;
 import io.weir.perf.result.Request;
+import io.weir.perf.result.Requests;
 import io.weir.perf.run.OpenLoad;
 import io.weir.perf.scenario.RefusalsScenario.Case;
+import io.weir.perf.scenario.RefusalsScenario.CaseRoute;
 import java.io.BufferedInputStream;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
@@ -14,7 +16,6 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
@@ -24,14 +25,12 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.Consumer;
 import reactor.core.publisher.Mono;
 
 /** Callers that upload slowly, ask for upgrades, or forge headers take nothing from others. */
 final class CallerCases {
 
     private static final String UPGRADE = "upgrade";
-    private static final String UPLOADS = "uploads";
     private static final String FORWARDED = "forwarded";
     private static final String OFFICE = "office";
 
@@ -75,24 +74,22 @@ final class CallerCases {
     }
 
     private Case uploads(int sockets) {
-        String name = UPLOADS + "-" + sockets;
         return new Case(
-                name,
+                "uploads-" + sockets,
                 "slow-caller-compartment",
                 "",
                 request -> request.receive().then(),
-                port -> slowUploads(port, name, sockets));
+                (route, promises) -> slowUploads(route, sockets, promises));
     }
 
-    private Consumer<PromiseTable> upgrades(int port) {
-        OpenLoad load = RefusalsScenario.load(port, UPGRADE)
+    private void upgrades(CaseRoute route, PromiseTable promises) {
+        OpenLoad load = route.load()
                 .withHeader("Upgrade", "websocket")
                 .withHeader("Connection", "Upgrade")
                 .withHeader("Sec-WebSocket-Version", "13")
                 .withHeader("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ==");
-        long answered =
-                RefusalsScenario.count(RefusalsScenario.burst(load, UPGRADES).join(), Request::succeeded);
-        return promises -> promises.add(
+        int answered = load.burst(UPGRADES).join().successes().size();
+        promises.add(
                 "300 GETs like WebSocket handshakes: in the backend at once",
                 "at most " + LIMIT,
                 mostUpgrading + ", answered " + answered,
@@ -104,63 +101,64 @@ final class CallerCases {
         return Mono.delay(Duration.ofSeconds(1)).then().doFinally(end -> upgrading.decrementAndGet());
     }
 
+    /** The outcome of a request with a header that only a trusted proxy may send. */
+    private static String forge(CaseRoute route, String header, String value) {
+        Requests sent = route.load().withHeader(header, value).burst(1).join();
+        return sent.all().getFirst().outcome();
+    }
+
     /** The route's predicates make it a general one, whose filters know the header. */
-    private Consumer<PromiseTable> forgedPrefix(int port) {
-        OpenLoad load = RefusalsScenario.load(port, FORWARDED).withHeader("X-Forwarded-Prefix", "/forwarded/../secret");
-        String outcome = RefusalsScenario.call(load).outcome();
-        return promises -> promises.add(
+    private void forgedPrefix(CaseRoute route, PromiseTable promises) {
+        String outcome = forge(route, "X-Forwarded-Prefix", "/forwarded/../secret");
+        promises.add(
                 "X-Forwarded-Prefix of any caller, on Kubernetes: path at the backend",
                 "/forwarded/1",
                 forwardedPaths + " " + outcome,
                 forwardedPaths.equals(Set.of("/forwarded/1")) && outcome.equals(Request.SUCCESS));
     }
 
-    private Consumer<PromiseTable> forgedAddress(int port) {
-        OpenLoad load = RefusalsScenario.load(port, OFFICE).withHeader("X-Forwarded-For", "192.0.2.7");
-        String outcome = RefusalsScenario.call(load).outcome();
-        return promises -> promises.add(
+    private void forgedAddress(CaseRoute route, PromiseTable promises) {
+        String outcome = forge(route, "X-Forwarded-For", "192.0.2.7");
+        promises.add(
                 "X-Forwarded-For of any caller, on Kubernetes: route by address",
                 "no-route",
                 outcome,
                 outcome.equals("no-route"));
     }
 
-    private Consumer<PromiseTable> slowUploads(int port, String name, int sockets) throws Exception {
+    private void slowUploads(CaseRoute route, int sockets, PromiseTable promises) throws Exception {
         Duration time = options.seconds(3, 20);
         List<Socket> dripping = new ArrayList<>();
         try (ExecutorService uploads = Executors.newVirtualThreadPerTaskExecutor()) {
-            OpenLoad load = RefusalsScenario.load(port, name);
-            load.send(50, options.seconds(1, 5)).join();
+            OpenLoad load = route.load();
+            load.run(50, options.seconds(1, 5));
             for (int i = 0; i < sockets; i++) {
-                dripping.add(startUpload(port, name, 1000));
+                dripping.add(startUpload(route, 1000));
             }
-            CompletableFuture<List<Request>> others = load.send(options.quick() ? 50 : 200, time);
+            CompletableFuture<Requests> sent = load.send(options.quick() ? 50 : 200, time);
             List<Future<String>> alive = new ArrayList<>();
             for (int i = 0; i < SLOW_CALLERS; i++) {
-                // Half of them are longer than what is read ahead.
+                // Half of the bodies are longer than the read-ahead.
                 int bytes = i % 2 == 0 ? 10_000 : 100_000;
-                alive.add(uploads.submit(() -> upload(port, name, bytes, time.dividedBy(2 * PARTS))));
+                alive.add(uploads.submit(() -> upload(route, bytes, time.dividedBy(2 * PARTS))));
             }
-            while (!others.isDone()) {
+            while (!sent.isDone()) {
                 dripping.forEach(CallerCases::drip);
                 Thread.sleep(500);
             }
-            List<Request> requests = others.join();
             Map<String, Integer> uploaded = new TreeMap<>();
             for (Future<String> one : alive) {
                 uploaded.merge(one.get(), 1, Integer::sum);
             }
             String text = "slow uploads, " + sockets + ": ";
-            return promises -> {
-                promises.atLeast(
-                        text + "others answered 200", options.quick() ? 97 : 100, Request.successPercent(requests));
-                promises.add(text + "(others: p99)", "", milliseconds(requests), true);
-                promises.add(
-                        text + "slow, but alive: answered 200",
-                        Map.of(OK, SLOW_CALLERS).toString(),
-                        uploaded.toString(),
-                        uploaded.equals(Map.of(OK, SLOW_CALLERS)));
-            };
+            Requests others = sent.join();
+            promises.atLeast(text + "others answered 200", options.quick() ? 97 : 100, others.successPercent(), "%");
+            promises.show(text + "others, p99", PromiseTable.number(others.percentile(99), "ms"));
+            promises.add(
+                    text + "slow, but alive: answered 200",
+                    Map.of(OK, SLOW_CALLERS).toString(),
+                    uploaded.toString(),
+                    uploaded.equals(Map.of(OK, SLOW_CALLERS)));
         } finally {
             for (Socket socket : dripping) {
                 socket.close();
@@ -168,13 +166,10 @@ final class CallerCases {
         }
     }
 
-    private static String milliseconds(List<Request> requests) {
-        return String.format(Locale.ROOT, "%.1f ms", Request.percentile(requests, 99));
-    }
-
-    private static Socket startUpload(int port, String name, int bytes) throws IOException {
-        Socket socket = new Socket(InetAddress.getLoopbackAddress(), port);
-        String head = "POST /" + name + "/1 HTTP/1.1\r\nHost: weir.test\r\nContent-Length: " + bytes + "\r\n\r\n";
+    private static Socket startUpload(CaseRoute route, int bytes) throws IOException {
+        Socket socket = new Socket(InetAddress.getLoopbackAddress(), route.port());
+        String head =
+                "POST /%s/1 HTTP/1.1\r\nHost: weir.test\r\nContent-Length: %d\r\n\r\n".formatted(route.name(), bytes);
         socket.getOutputStream().write(head.getBytes(StandardCharsets.US_ASCII));
         return socket;
     }
@@ -188,8 +183,8 @@ final class CallerCases {
     }
 
     /** Returns the answer's status line, or why there is none. */
-    private static String upload(int port, String name, int bytes, Duration pause) throws InterruptedException {
-        try (Socket socket = startUpload(port, name, bytes)) {
+    private static String upload(CaseRoute route, int bytes, Duration pause) throws InterruptedException {
+        try (Socket socket = startUpload(route, bytes)) {
             for (int i = 0; i < PARTS; i++) {
                 Thread.sleep(pause);
                 socket.getOutputStream().write(new byte[bytes / PARTS]);

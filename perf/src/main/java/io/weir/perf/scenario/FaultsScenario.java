@@ -84,10 +84,10 @@ final class FaultsScenario {
     }
 
     private static final List<ExpectedFault> FAULTS = List.of(
-            new ExpectedFault("5xx", "/mvc/fails", "500", "5xx"),
+            new ExpectedFault("5xx", "/mvc/errors", "500", "5xx"),
             new ExpectedFault("reset in the middle of a body", "/mvc/resets", "200 broken", "connection-lost"),
             new ExpectedFault("truncated body", "/mvc/truncates", "200 broken", "connection-lost"),
-            new ExpectedFault("malformed answer", "/mvc/babbles", "502", "connection-lost"),
+            new ExpectedFault("malformed answer", "/mvc/malformed", "502", "connection-lost"),
             new ExpectedFault("a byte a second", "/mvc/trickles", "200 broken", "deadline-exceeded"),
             new ExpectedFault("hang", "/mvc/hangs", "504", "deadline-exceeded"),
             new ExpectedFault("answer before the body is read", "/mvc/answers-early", Behaviour.UPLOADS, "200", "2xx"),
@@ -96,7 +96,7 @@ final class FaultsScenario {
             new ExpectedFault("refused connection", "/gone/ok", "502", "connect-failed"),
             new ExpectedFault(
                     "caller with a deadline of 1 ms",
-                    "/mvc/takes-a-while",
+                    "/mvc/slow",
                     Behaviour.SHORT_DEADLINE,
                     "504",
                     "deadline-exceeded"),
@@ -104,11 +104,11 @@ final class FaultsScenario {
                     "caller that uploads at a crawl", "/mvc/hangs", Behaviour.UPLOADS_SLOWLY, "408", "client-too-slow"),
             new ExpectedFault(
                     "caller that reads nothing",
-                    "/mvc/answers-at-length",
+                    "/mvc/large-answer",
                     Behaviour.READS_NOTHING,
                     "200 broken",
                     "client-too-slow"),
-            new ExpectedFault("caller that leaves", "/mvc/takes-a-while", Behaviour.LEAVES, "left", "client-closed"));
+            new ExpectedFault("caller that leaves", "/mvc/slow", Behaviour.LEAVES, "left", "client-closed"));
 
     private final Scenario.Options options;
 
@@ -169,22 +169,16 @@ final class FaultsScenario {
     private record RecordedCounts(long metered, long logged, long failed) {
 
         static RecordedCounts of(ExpectedFault fault, RunningServer gateway, Path log) throws IOException {
-            String backend = fault.backend();
-            double metered = gateway.findMetric(
-                            "weir_requests_seconds_count",
-                            "backend=\"" + backend + '"',
-                            "outcome=\"" + fault.outcome() + '"')
-                    .orElse(0);
-            double failed = gateway.findMetric(
-                            "resilience4j_circuitbreaker_calls_seconds_count",
-                            "name=\"" + backend + '"',
-                            "kind=\"failed\"")
-                    .orElse(0);
+            String backend = '"' + fault.backend() + '"';
+            String outcome = '"' + fault.outcome() + '"';
+            long metered = gateway.count("weir_requests_seconds_count", "backend=" + backend, "outcome=" + outcome);
+            long failed = gateway.count(
+                    "resilience4j_circuitbreaker_calls_seconds_count", "name=" + backend, "kind=\"failed\"");
             try (var lines = Files.lines(log)) {
-                long logged = lines.filter(line -> line.contains("\"backend\":\"" + backend + '"')
-                                && line.contains("\"outcome\":\"" + fault.outcome() + '"'))
+                long logged = lines.filter(line ->
+                                line.contains("\"backend\":" + backend) && line.contains("\"outcome\":" + outcome))
                         .count();
-                return new RecordedCounts((long) metered, logged, (long) failed);
+                return new RecordedCounts(metered, logged, failed);
             }
         }
 

@@ -65,7 +65,7 @@ final class FaultyBackend implements AutoCloseable {
     private static boolean answer(String fault, Socket socket, InputStream in, OutputStream out)
             throws IOException, InterruptedException {
         switch (fault) {
-            case "fails" -> write(out, "HTTP/1.1 500 X\r\nContent-Length: 2\r\n\r\nno");
+            case "errors" -> write(out, "HTTP/1.1 500 X\r\nContent-Length: 2\r\n\r\nno");
             case "resets" -> {
                 writeBody(out, 100_000, 50_000);
                 // The first half must arrive before the reset.
@@ -77,7 +77,7 @@ final class FaultyBackend implements AutoCloseable {
                 writeBody(out, 100_000, 50_000);
                 return false;
             }
-            case "babbles" -> {
+            case "malformed" -> {
                 write(out, "HTP/huh\r\n\r\n");
                 return false;
             }
@@ -95,12 +95,12 @@ final class FaultyBackend implements AutoCloseable {
                 return false;
             }
             case "hints" -> write(out, "HTTP/1.1 103 Early Hints\r\nLink: </style.css>\r\n\r\n" + OK);
-            case "takes-a-while" -> {
+            case "slow" -> {
                 // Longer than a busy caller needs to leave.
                 Thread.sleep(Duration.ofMillis(600));
                 write(out, OK);
             }
-            case "answers-at-length" -> writeBody(out, 20_000_000, 20_000_000);
+            case "large-answer" -> writeBody(out, 20_000_000, 20_000_000);
             default -> write(out, OK);
         }
         return true;

@@ -1,10 +1,9 @@
 package io.weir.perf.scenario;
 
 import io.weir.perf.LightBackend;
-import io.weir.perf.result.Latencies;
 import io.weir.perf.result.OutcomeKind;
 import io.weir.perf.result.PromiseTable;
-import io.weir.perf.result.Request;
+import io.weir.perf.result.Requests;
 import io.weir.perf.run.OpenLoad;
 import io.weir.perf.run.Processes;
 import io.weir.perf.run.RunningServer;
@@ -13,10 +12,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ThreadLocalRandom;
-import java.util.stream.Collectors;
+import java.util.function.Function;
+import java.util.function.ToDoubleFunction;
 import reactor.core.publisher.Mono;
 
 /**
@@ -62,43 +61,53 @@ final class HangScenario {
 
     /** One hang: the neighbour's requests before and during it, the backend's during and after it. */
     private record HangRound(
-            List<Request> neighbourBefore,
-            List<Request> neighbourDuring,
-            List<Request> during,
-            List<Request> after,
-            long healMillis) {
+            Requests neighbourBefore, Requests neighbourDuring, Requests during, Requests after, long healMillis) {
 
-        long waited() {
-            return during.stream()
-                    .filter(one -> one.micros() >= DEADLINE_MICROS)
-                    .count();
+        double waited() {
+            return during.count(one -> one.micros() >= DEADLINE_MICROS);
         }
 
         double p99Before() {
-            return Request.percentile(neighbourBefore, 99);
+            return neighbourBefore.percentile(99);
         }
 
         double p99During() {
-            return Request.percentile(neighbourDuring, 99);
+            return neighbourDuring.percentile(99);
+        }
+
+        /** At most 1 if the neighbour's p99 has grown by a quarter or by 1 ms. */
+        double growth() {
+            return Math.min(p99During() / p99Before() / 1.25, p99During() - p99Before());
         }
 
         double firstAnswerMillis() {
-            return after.stream()
-                    .filter(Request::succeeded)
+            return after.successes().stream()
                     .mapToDouble(one -> one.endMillis() - healMillis)
                     .min()
                     .orElse(Double.POSITIVE_INFINITY);
         }
 
-        List<Request> lost() {
-            return after.stream().filter(one -> !one.succeeded()).toList();
-        }
-
         double lastLossMillis() {
-            return lost().stream()
+            return after.failures().stream()
                     .mapToDouble(one -> one.atMillis() - healMillis)
                     .max()
                     .orElse(0);
+        }
+    }
+
+    /** All hangs of a traffic. */
+    private record HangRounds(List<HangRound> all) {
+
+        Requests requests(Function<HangRound, Requests> part) {
+            return Requests.of(all.stream().map(part).toList());
+        }
+
+        double median(ToDoubleFunction<HangRound> value) {
+            return Requests.median(all.stream().mapToDouble(value).boxed().toList());
+        }
+
+        double max(ToDoubleFunction<HangRound> value) {
+            return all.stream().mapToDouble(value).max().orElseThrow();
         }
     }
 
@@ -112,9 +121,9 @@ final class HangScenario {
                 ? List.of(new Traffic(100, 20, 100))
                 : List.of(new Traffic(300, 20, 800), new Traffic(800, 64, 300));
         PromiseTable promises = new PromiseTable();
-        try (LightBackend sick = new LightBackend(service);
-                LightBackend healthy =
-                        new LightBackend(() -> Mono.delay(SERVICE_TIME).then())) {
+        try (LightBackend sick = LightBackend.answeringOk(service);
+                LightBackend healthy = LightBackend.answeringOk(
+                        request -> Mono.delay(SERVICE_TIME).then())) {
             for (Traffic traffic : all) {
                 try (Processes processes = Processes.unlimited()) {
                     List<String> properties = new ArrayList<>(List.of(
@@ -129,12 +138,12 @@ final class HangScenario {
         return promises;
     }
 
-    private List<HangRound> measure(RunningServer gateway, Traffic traffic) throws InterruptedException {
+    private HangRounds measure(RunningServer gateway, Traffic traffic) throws InterruptedException {
         OpenLoad load = Scenario.load(gateway.port(), "/mvc/1");
         OpenLoad neighbour = Scenario.load(gateway.port(), "/reactive/1");
         Duration warmUp = options.seconds(3, 15);
-        CompletableFuture<List<Request>> neighbourWarmUp = neighbour.send(traffic.neighbourRate(), warmUp);
-        load.send(traffic.rate(), warmUp).join();
+        CompletableFuture<Requests> neighbourWarmUp = neighbour.send(traffic.neighbourRate(), warmUp);
+        load.run(traffic.rate(), warmUp);
         neighbourWarmUp.join();
         List<HangRound> rounds = new ArrayList<>();
         int count = options.quick() ? 1 : 5;
@@ -142,7 +151,7 @@ final class HangScenario {
             System.out.printf(Locale.ROOT, "hang %d of %d at %d/s%n", i + 1, count, traffic.rate());
             rounds.add(round(load, neighbour, traffic));
         }
-        return rounds;
+        return new HangRounds(rounds);
     }
 
     private HangRound round(OpenLoad load, OpenLoad neighbour, Traffic traffic) throws InterruptedException {
@@ -151,57 +160,46 @@ final class HangScenario {
         Duration during =
                 options.seconds(4, 8).plusMillis(ThreadLocalRandom.current().nextInt(PROBE_INTERVALS_MILLIS));
         Duration total = before.plus(during).plus(options.seconds(3, 10));
-        CompletableFuture<List<Request>> neighbourRequests = neighbour.send(traffic.neighbourRate(), total);
-        CompletableFuture<List<Request>> requests = load.send(traffic.rate(), total);
+        CompletableFuture<Requests> neighbourRequests = neighbour.send(traffic.neighbourRate(), total);
+        CompletableFuture<Requests> requests = load.send(traffic.rate(), total);
         Thread.sleep(before);
         long hangs = OpenLoad.nowMillis();
         service.hang();
         Thread.sleep(during);
         long heals = OpenLoad.nowMillis();
         service.heal();
-        List<Request> own = requests.join();
-        List<Request> others = neighbourRequests.join();
+        Requests own = requests.join();
+        Requests others = neighbourRequests.join();
         return new HangRound(
-                between(others, 0, hangs),
-                between(others, hangs, heals),
-                between(own, hangs, heals),
-                between(own, heals, Long.MAX_VALUE),
+                others.sentBetween(0, hangs),
+                others.sentBetween(hangs, heals),
+                own.sentBetween(hangs, heals),
+                own.sentBetween(heals, Long.MAX_VALUE),
                 heals);
     }
 
-    private static List<Request> between(List<Request> requests, long fromMillis, long toMillis) {
-        return requests.stream()
-                .filter(one -> one.atMillis() >= fromMillis && one.atMillis() < toMillis)
-                .toList();
-    }
-
-    private void addPromises(PromiseTable promises, Traffic traffic, List<HangRound> rounds) {
+    private void addPromises(PromiseTable promises, Traffic traffic, HangRounds rounds) {
         boolean quick = options.quick();
-        List<Request> neighbour = rounds.stream()
-                .flatMap(round -> round.neighbourDuring().stream())
-                .toList();
-        List<Request> during =
-                rounds.stream().flatMap(round -> round.during().stream()).toList();
-        List<Request> refused = during.stream()
-                .filter(one -> OutcomeKind.of(one.outcome()) == OutcomeKind.SHED)
-                .toList();
+        Requests during = rounds.requests(HangRound::during);
+        Requests refused = during.where(one -> OutcomeKind.of(one.outcome()) == OutcomeKind.SHED);
         String text = traffic.rate() + "/s: ";
         promises.atLeast(
-                text + "neighbour: answered 200 during the hang", quick ? 97 : 100, Request.successPercent(neighbour));
-        // Those in flight when the breaker opens, and those that open it.
-        int mayWait = traffic.limit() + STALL_CALLS;
-        long waited = rounds.stream().mapToLong(HangRound::waited).max().orElseThrow();
-        promises.add(
+                text + "neighbour: answered 200 during the hang",
+                quick ? 97 : 100,
+                rounds.requests(HangRound::neighbourDuring).successPercent(),
+                "%");
+        promises.atMost(
                 text + "requests during the hang that wait for the whole deadline",
-                "at most " + mayWait,
-                String.valueOf(waited),
-                waited <= mayWait);
+                // Those in flight when the breaker opens, and those that open it.
+                traffic.limit() + STALL_CALLS,
+                rounds.max(HangRound::waited),
+                "");
         promises.atLeast(
-                text + "answered 200 from the heal on (median of " + rounds.size() + ")",
+                text + "answered 200 from the heal on (median of "
+                        + rounds.all().size() + ")",
                 quick ? 85 : 98.5,
-                Latencies.median(rounds.stream()
-                        .map(round -> Request.successPercent(round.after()))
-                        .toList()));
+                rounds.median(round -> round.after().successPercent()),
+                "%");
         promises.add(
                 text + "refused during the hang",
                 "most",
@@ -209,51 +207,34 @@ final class HangScenario {
                 refused.size() * 2 > during.size());
         if (!quick) {
             addLosses(promises, text, traffic, rounds);
-            addLatencies(promises, text, rounds, refused);
+            addLatencies(promises, text, refused, rounds);
         }
     }
 
     /** All losses after a heal belong to the probe, its answer, and the ramp. */
-    private static void addLosses(PromiseTable promises, String text, Traffic traffic, List<HangRound> rounds) {
-        double last =
-                rounds.stream().mapToDouble(HangRound::lastLossMillis).max().orElseThrow();
-        promises.add(
-                text + "last request that is lost after the heal (longest of " + rounds.size() + ")",
-                String.format(Locale.ROOT, "at most %.0f ms", traffic.recoveryMillis()),
-                String.format(Locale.ROOT, "%.0f ms", last),
-                last <= traffic.recoveryMillis());
-        List<Double> first =
-                rounds.stream().map(HangRound::firstAnswerMillis).sorted().toList();
-        Map<String, Long> lost = rounds.stream()
-                .flatMap(round -> round.lost().stream())
-                .collect(Collectors.groupingBy(Request::outcome, TreeMap::new, Collectors.counting()));
-        promises.add(
-                text + "(first answers after the heal; lost requests by outcome)",
-                "",
-                first.stream().map(Math::round).toList() + " ms; " + lost,
-                true);
+    private static void addLosses(PromiseTable promises, String text, Traffic traffic, HangRounds rounds) {
+        String longest = " (longest of " + rounds.all().size() + ")";
+        promises.atMost(
+                text + "last request that is lost after the heal" + longest,
+                traffic.recoveryMillis(),
+                rounds.max(HangRound::lastLossMillis),
+                "ms");
+        List<Long> first = rounds.all().stream()
+                .map(round -> Math.round(round.firstAnswerMillis()))
+                .sorted()
+                .toList();
+        Map<String, Long> lost = rounds.requests(HangRound::after).failures().countByOutcome();
+        promises.show(text + "first answers after the heal; lost requests by outcome", first + " ms; " + lost);
     }
 
-    private static void addLatencies(
-            PromiseTable promises, String text, List<HangRound> rounds, List<Request> refused) {
-        double excess = Latencies.median(rounds.stream()
-                .map(round ->
-                        Math.min(round.p99During() / round.p99Before() / 1.25, round.p99During() - round.p99Before()))
-                .toList());
-        double p99During =
-                Latencies.median(rounds.stream().map(HangRound::p99During).toList());
-        double p99Before =
-                Latencies.median(rounds.stream().map(HangRound::p99Before).toList());
+    private static void addLatencies(PromiseTable promises, String text, Requests refused, HangRounds rounds) {
+        String medians = " (medians of " + rounds.all().size() + ")";
         promises.add(
-                text + "neighbour: p99, during and before the hang (medians of " + rounds.size() + ")",
+                text + "neighbour: p99, during and before the hang" + medians,
                 "1.25 times, or +1 ms",
-                String.format(Locale.ROOT, "%.1f ms, %.1f ms", p99During, p99Before),
-                excess <= 1);
-        double median = Request.percentile(refused, 50);
-        promises.add(
-                text + "latency of a refusal (median)",
-                "at most 2 ms",
-                String.format(Locale.ROOT, "%.2f ms", median),
-                median <= 2);
+                PromiseTable.number(rounds.median(HangRound::p99During), "ms") + ", "
+                        + PromiseTable.number(rounds.median(HangRound::p99Before), "ms"),
+                rounds.median(HangRound::growth) <= 1);
+        promises.atMost(text + "latency of a refusal (median)", 2, refused.percentile(50), "ms");
     }
 }

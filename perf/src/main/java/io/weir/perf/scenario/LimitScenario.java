@@ -1,9 +1,9 @@
 package io.weir.perf.scenario;
 
 import io.weir.perf.LightBackend;
-import io.weir.perf.result.Latencies;
+import io.weir.perf.WorkerService;
 import io.weir.perf.result.PromiseTable;
-import io.weir.perf.result.Request;
+import io.weir.perf.result.Requests;
 import io.weir.perf.run.Host;
 import io.weir.perf.run.HttpControl;
 import io.weir.perf.run.OpenLoad;
@@ -12,6 +12,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.DoubleSummaryStatistics;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -52,15 +53,15 @@ final class LimitScenario {
     private record Stage(OpenLoad load, WorkerService service) {
 
         /** Sends for a while; the answers may come later. */
-        CompletableFuture<List<Request>> send(double perSecond, Duration time) throws InterruptedException {
-            CompletableFuture<List<Request>> sent = load.send((int) Math.max(1, Math.round(perSecond)), time);
+        CompletableFuture<Requests> send(double perSecond, Duration time) throws InterruptedException {
+            CompletableFuture<Requests> sent = load.send((int) Math.max(1, Math.round(perSecond)), time);
             Thread.sleep(time);
             return sent;
         }
 
         /** Sends for a while; the answers do not matter. */
         void pass(double perSecond, Duration time) throws InterruptedException {
-            CompletableFuture<List<Request>> unused = send(perSecond, time);
+            CompletableFuture<Requests> unused = send(perSecond, time);
         }
     }
 
@@ -70,18 +71,18 @@ final class LimitScenario {
     }
 
     /** The requests before, during and after an overload. */
-    private record Overload(List<Request> before, List<Request> during, List<Request> after) {
+    private record Overload(Requests before, Requests during, Requests after) {
 
         double p99Millis() {
-            return Latencies.ofSuccesses(during).percentile(99);
+            return during.successes().percentile(99);
         }
 
         double refusedPercent() {
-            return 100 - Request.successPercent(before);
+            return 100 - before.successPercent();
         }
 
         double afterPercent() {
-            return Request.successPercent(after);
+            return after.successPercent();
         }
     }
 
@@ -113,15 +114,16 @@ final class LimitScenario {
         promises.atLeast(
                 name + ", 4 x the capacity: answered in time",
                 promised,
-                goodputPercent(measured.during(), capacity, overloadTime));
+                goodputPercent(measured.during(), capacity, overloadTime),
+                "%");
         double fresh = 2 * serviceMillis + FRESH_MILLIS;
         promises.add(
                 name + ", 4 x the capacity: p99 of the answers",
                 String.format(Locale.ROOT, "at most %.0f ms", fresh),
                 String.format(Locale.ROOT, "%.0f ms", measured.p99Millis()),
                 options.quick() || measured.p99Millis() <= fresh);
-        promises.atMost(name + ", calm, from the start: refused", .5, measured.refusedPercent());
-        promises.atLeast(name + ", after the overload: answered", 99.5, measured.afterPercent());
+        promises.atMost(name + ", calm, from the start: refused", .5, measured.refusedPercent(), "%");
+        promises.atLeast(name + ", after the overload: answered", 99.5, measured.afterPercent(), "%");
         if (!options.quick()) {
             beside(name, "Weir, limit " + FIXED_LIMIT, this::startFixed, workers, serviceMillis);
             if (Host.has("haproxy")) {
@@ -135,24 +137,22 @@ final class LimitScenario {
 
     private void beside(String name, String proxy, Front front, int workers, int serviceMillis) throws Exception {
         Overload measured = play(front, workers, serviceMillis, this::overload);
-        promises.add(
-                "(" + name + ": " + proxy + ")",
-                "",
+        promises.show(
+                name + ": " + proxy,
                 String.format(
                         Locale.ROOT,
                         "%.1f %%, p99 %.0f ms, calm refused %.1f %%, after %.1f %%",
                         goodputPercent(measured.during(), workers * 1000.0 / serviceMillis, overloadTime),
                         measured.p99Millis(),
                         measured.refusedPercent(),
-                        measured.afterPercent()),
-                true);
+                        measured.afterPercent()));
     }
 
     private Overload overload(Stage stage) throws Exception {
         double capacity = stage.service().capacity();
-        CompletableFuture<List<Request>> before = stage.send(CALM * capacity, calmTime);
-        CompletableFuture<List<Request>> during = stage.send(OVERLOAD * capacity, overloadTime);
-        CompletableFuture<List<Request>> after = stage.send(CALM * capacity, options.seconds(4, 12));
+        CompletableFuture<Requests> before = stage.send(CALM * capacity, calmTime);
+        CompletableFuture<Requests> during = stage.send(OVERLOAD * capacity, overloadTime);
+        CompletableFuture<Requests> after = stage.send(CALM * capacity, options.seconds(4, 12));
         return new Overload(before.join(), during.join(), after.join());
     }
 
@@ -162,73 +162,68 @@ final class LimitScenario {
             stage.pass(150, calmTime);
             stage.service().removeWorkers(5);
             Duration time = Duration.ofSeconds(20);
-            List<Request> fewer = stage.send(150, time).join();
+            Requests fewer = stage.send(150, time).join();
             stage.service().addWorkers(5);
             return goodputPercent(fewer, 100, time);
         });
-        promises.atLeast("half of the workers for 20 s: answered in time", 97, halved);
+        promises.atLeast("half of the workers for 20 s: answered in time", 97, halved, "%");
 
-        List<List<Request>> slower = play(this::startGateway, 64, 50, stage -> {
+        List<Requests> slower = play(this::startGateway, 64, 50, stage -> {
             stage.pass(250, calmTime);
             stage.service().slowDown(4);
-            CompletableFuture<List<Request>> first = stage.send(250, Duration.ofSeconds(4));
+            CompletableFuture<Requests> first = stage.send(250, Duration.ofSeconds(4));
             return List.of(first.join(), stage.send(250, Duration.ofSeconds(16)).join());
         });
-        List<Request> all = new ArrayList<>(slower.getFirst());
-        all.addAll(slower.getLast());
-        promises.atLeast("four times as slow: answered, over 20 s", 90, Request.successPercent(all));
-        promises.atLeast("four times as slow: answered, from 4 s on", 98, Request.successPercent(slower.getLast()));
+        double over = Requests.of(slower).successPercent();
+        promises.atLeast("four times as slow: answered, over 20 s", 90, over, "%");
+        promises.atLeast(
+                "four times as slow: answered, from 4 s on",
+                98,
+                slower.getLast().successPercent(),
+                "%");
 
         double healed = play(this::startGateway, 10, 50, stage -> {
             stage.pass(150, calmTime);
             stage.service().hang();
             stage.pass(150, Duration.ofSeconds(15));
             stage.service().heal();
-            return Request.successPercent(
-                    stage.send(150, Duration.ofSeconds(10)).join());
+            return stage.send(150, Duration.ofSeconds(10)).join().successPercent();
         });
-        promises.atLeast("hang of 15 s: answered in the 10 s after it", 98.5, healed);
+        promises.atLeast("hang of 15 s: answered in the 10 s after it", 98.5, healed, "%");
     }
 
     private void calm() throws Exception {
-        promises.atMost(
-                "2 calls a second: refused",
-                0,
-                100
-                        - play(
-                                this::startGateway,
-                                4,
-                                50,
-                                stage -> Request.successPercent(
-                                        stage.send(2, Duration.ofSeconds(20)).join())));
-        promises.atMost(
-                "bursts of 10, 50 calls a second: refused",
-                0,
-                100
-                        - play(this::startGateway, 10, 50, stage -> {
-                            List<CompletableFuture<List<Request>>> bursts = IntStream.range(0, 10)
-                                    .mapToObj(i -> stage.load().send(5, Duration.ofSeconds(15)))
-                                    .toList();
-                            return Request.successPercent(bursts.stream()
-                                    .flatMap(burst -> burst.join().stream())
-                                    .toList());
-                        }));
-        promises.atMost("from 50/s to 1000/s in a second, 50 ms: refused", 0, ramp(64, 50));
-        promises.atMost("from 50/s to 1000/s in a second, 200 ms: refused", 5, ramp(300, 200));
+        Requests few = play(
+                this::startGateway,
+                4,
+                50,
+                stage -> stage.send(2, Duration.ofSeconds(20)).join());
+        promises.atMost("2 calls a second: refused", 0, 100 - few.successPercent(), "%");
+        Requests bursts = play(this::startGateway, 10, 50, stage -> {
+            List<CompletableFuture<Requests>> sent = IntStream.range(0, 10)
+                    .mapToObj(i -> stage.load().send(5, Duration.ofSeconds(15)))
+                    .toList();
+            return join(sent);
+        });
+        promises.atMost("bursts of 10, 50 calls a second: refused", 0, 100 - bursts.successPercent(), "%");
+        promises.atMost("from 50/s to 1000/s in a second, 50 ms: refused", 0, ramp(64, 50), "%");
+        promises.atMost("from 50/s to 1000/s in a second, 200 ms: refused", 5, ramp(300, 200), "%");
     }
 
     private double ramp(int workers, int serviceMillis) throws Exception {
         return play(this::startGateway, workers, serviceMillis, stage -> {
             stage.pass(50, calmTime);
-            List<CompletableFuture<List<Request>>> steps = new ArrayList<>();
+            List<CompletableFuture<Requests>> steps = new ArrayList<>();
             for (int i = 1; i <= 10; i++) {
                 steps.add(stage.send(50 + 95.0 * i, Duration.ofMillis(100)));
             }
             steps.add(stage.send(1000, Duration.ofSeconds(5)));
-            return 100
-                    - Request.successPercent(
-                            steps.stream().flatMap(step -> step.join().stream()).toList());
+            return 100 - join(steps).successPercent();
         });
+    }
+
+    private static Requests join(List<CompletableFuture<Requests>> sent) {
+        return Requests.of(sent.stream().map(CompletableFuture::join).toList());
     }
 
     /** Callers who are refused try again at once. */
@@ -241,16 +236,17 @@ final class LimitScenario {
         promises.atLeast(
                 "callers retry 3 times, 4 x: answered in time",
                 90,
-                goodputPercent(measured.during(), 200, overloadTime));
-        promises.atLeast("callers retry 3 times, after it: answered", 99.5, measured.afterPercent());
+                goodputPercent(measured.during(), 200, overloadTime),
+                "%");
+        promises.atLeast("callers retry 3 times, after it: answered", 99.5, measured.afterPercent(), "%");
     }
 
     /** Several gateways share a backend; each one finds a limit for itself. */
     private void gateways() throws Exception {
         WorkerService service = new WorkerService(10, Duration.ofMillis(50));
-        List<List<Request>> answers = new ArrayList<>();
+        List<Requests> answers = new ArrayList<>();
         Duration time = Duration.ofSeconds(30);
-        try (LightBackend backend = new LightBackend(service);
+        try (LightBackend backend = LightBackend.answeringOk(service);
                 Processes processes = Processes.unlimited()) {
             List<OpenLoad> loads = new ArrayList<>();
             for (int i = 0; i < GATEWAYS; i++) {
@@ -262,39 +258,29 @@ final class LimitScenario {
         double total = answers.stream()
                 .mapToDouble(each -> goodputPercent(each, service.capacity(), time))
                 .sum();
-        promises.atLeast("four gateways, 4 x: answered in time", 95, total);
-        double most = answers.stream()
-                .mapToDouble(each -> goodputPercent(each, 1, time))
-                .max()
-                .orElse(0);
-        double least = answers.stream()
-                .mapToDouble(each -> goodputPercent(each, 1, time))
-                .min()
-                .orElse(0);
-        promises.add(
-                "four gateways, 4 x: the most answered, of the least",
-                "at most 2 times",
-                String.format(Locale.ROOT, "%.2f times", most / least),
-                most <= 2 * least);
+        promises.atLeast("four gateways, 4 x: answered in time", 95, total, "%");
+        DoubleSummaryStatistics each = answers.stream()
+                .mapToDouble(one -> goodputPercent(one, 1, time))
+                .summaryStatistics();
+        promises.atMost(
+                "four gateways, 4 x: the most answered, of the least", 2, each.getMax() / each.getMin(), "times");
     }
 
-    private static List<List<Request>> join(List<OpenLoad> loads, double perSecond, Duration time) {
+    private static List<Requests> join(List<OpenLoad> loads, double perSecond, Duration time) {
         return loads.stream().map(load -> load.send((int) (perSecond / loads.size()), time)).toList().stream()
                 .map(CompletableFuture::join)
                 .toList();
     }
 
     /** Answers in time, in percent of a capacity per second. */
-    private static double goodputPercent(List<Request> requests, double capacity, Duration time) {
-        long inTime = requests.stream()
-                .filter(one -> one.succeeded() && one.micros() <= IN_TIME_MICROS)
-                .count();
+    private static double goodputPercent(Requests requests, double capacity, Duration time) {
+        long inTime = requests.count(one -> one.succeeded() && one.micros() <= IN_TIME_MICROS);
         return 100 * inTime / (capacity * time.toSeconds());
     }
 
     private static <T> T play(Front front, int workers, int serviceMillis, Play<T> play) throws Exception {
         WorkerService service = new WorkerService(workers, Duration.ofMillis(serviceMillis));
-        try (LightBackend backend = new LightBackend(service);
+        try (LightBackend backend = LightBackend.answeringOk(service);
                 Processes processes = Processes.unlimited()) {
             return play.on(new Stage(front.start(processes, backend.port()), service));
         }
@@ -320,11 +306,11 @@ final class LimitScenario {
                 withoutLimit.isEmpty()
                         ? List.of("--weir.backends.mvc.bulkhead.max-concurrent-calls=" + limit)
                         : withoutLimit);
-        try (LightBackend warm =
-                new LightBackend(() -> Mono.delay(Duration.ofMillis(2)).then())) {
+        try (LightBackend warm = LightBackend.answeringOk(
+                request -> Mono.delay(Duration.ofMillis(2)).then())) {
             int port = options.startGateway(processes, backendPort, warm.port(), properties)
                     .port();
-            Scenario.load(port, "/reactive/1").send(500, Duration.ofSeconds(8)).join();
+            Scenario.load(port, "/reactive/1").run(500, Duration.ofSeconds(8));
             return Scenario.load(port, "/mvc/1");
         }
     }

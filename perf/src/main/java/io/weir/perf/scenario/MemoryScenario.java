@@ -2,7 +2,7 @@ package io.weir.perf.scenario;
 
 import io.weir.perf.LightBackend;
 import io.weir.perf.result.PromiseTable;
-import io.weir.perf.result.Request;
+import io.weir.perf.result.Requests;
 import io.weir.perf.run.Host;
 import io.weir.perf.run.ManagedProcess;
 import io.weir.perf.run.Processes;
@@ -41,7 +41,7 @@ final class MemoryScenario {
             throw new RunFailure("wrk is not installed: apt-get install wrk");
         }
         PromiseTable promises = new PromiseTable();
-        try (LightBackend backend = new LightBackend(Mono::empty)) {
+        try (LightBackend backend = LightBackend.answeringOk(request -> Mono.empty())) {
             for (String collector : options.quick() ? List.of("Parallel") : List.of("Serial", "Parallel", "G1", "Z")) {
                 System.out.println(collector);
                 measure(collector, backend, promises);
@@ -65,13 +65,11 @@ final class MemoryScenario {
             Files.writeString(wanted, Integer.toString(HALF));
             processes.await("half of the heap is live", () -> process.output().contains(Ballast.reached(HALF)));
             load(processes, gateway, options.seconds(3, 8));
-            double refusedBefore = refused(gateway);
+            long refusedBefore = refused(gateway);
             Wrk steady = load(processes, gateway, options.seconds(6, 15));
-            long refused = (long) (refused(gateway) - refusedBefore);
+            long refused = refused(gateway) - refusedBefore;
             Files.writeString(wanted, Integer.toString(NEARLY_ALL));
-            List<Request> growing = Scenario.load(gateway.port(), "/mvc/1")
-                    .send(GROWING_RATE, Duration.ofSeconds(16))
-                    .join();
+            Requests growing = Scenario.load(gateway.port(), "/mvc/1").run(GROWING_RATE, Duration.ofSeconds(16));
             boolean exhausted = !process.isAlive() || process.output().contains("OutOfMemoryError");
             promises.add(
                     collector + ": refused, while half of the heap is live",
@@ -84,7 +82,7 @@ final class MemoryScenario {
                             steady.perSecond(),
                             Ballast.lastMeasured(process.output())),
                     refused + steady.refused() == 0);
-            double shed = Request.percent(growing, one -> one.outcome().equals("gateway-overloaded"));
+            double shed = growing.percent(one -> one.outcome().equals("gateway-overloaded"));
             promises.add(
                     collector + ": the live set grows until the heap is nearly full",
                     "refuses before an error",
@@ -92,7 +90,7 @@ final class MemoryScenario {
                             Locale.ROOT,
                             "%.0f %% refused, %.0f %% answered%s",
                             shed,
-                            Request.successPercent(growing),
+                            growing.successPercent(),
                             exhausted ? ", OutOfMemoryError" : ""),
                     shed > 0 && !exhausted);
         }
@@ -102,8 +100,7 @@ final class MemoryScenario {
         return Wrk.run(processes, List.of(), CONNECTIONS, time, gateway.url() + "/mvc/1");
     }
 
-    private static double refused(RunningServer gateway) {
-        return gateway.findMetric("weir_requests_seconds_count", "outcome=\"gateway-overloaded\"")
-                .orElse(0);
+    private static long refused(RunningServer gateway) {
+        return gateway.count("weir_requests_seconds_count", "outcome=\"gateway-overloaded\"");
     }
 }

@@ -1,9 +1,9 @@
 package io.weir.perf.scenario;
 
 import io.weir.perf.LightBackend;
-import io.weir.perf.result.Latencies;
+import io.weir.perf.WorkerService;
 import io.weir.perf.result.PromiseTable;
-import io.weir.perf.result.Request;
+import io.weir.perf.result.Requests;
 import io.weir.perf.run.Host;
 import io.weir.perf.run.HttpControl;
 import io.weir.perf.run.OpenLoad;
@@ -14,7 +14,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 
 /**
@@ -38,53 +37,49 @@ final class OverloadScenario {
     }
 
     PromiseTable run() throws Exception {
-        boolean quick = options.quick();
         List<String> properties =
                 new ArrayList<>(List.of("--weir.backends.mvc.bulkhead.max-concurrent-calls=" + WORKERS));
         properties.addAll(options.disable("mvc"));
-        try (LightBackend backend = new LightBackend(LightBackend.workers(WORKERS, SERVICE_TIME));
+        try (LightBackend backend = LightBackend.answeringOk(new WorkerService(WORKERS, SERVICE_TIME));
                 Processes processes = Processes.unlimited()) {
             RunningServer gateway = options.startGateway(processes, backend.port(), backend.port(), properties);
             // A breaker would count the first, slow calls of a cold JVM.
-            Scenario.load(backend.port(), "/").send(RATE, options.seconds(2, 5)).join();
-            boolean compared = !quick && Host.has("haproxy");
-            int haProxyPort = compared ? startHaProxy(processes, backend.port()) : 0;
-            List<OpenLoad> loads = (compared ? List.of(gateway.port(), haProxyPort) : List.of(gateway.port()))
-                    .stream().map(port -> Scenario.load(port, "/mvc/1")).toList();
-            loads.forEach(this::warmUp);
-            List<List<Answers>> answers = List.of(new ArrayList<>(), new ArrayList<>());
-            for (int round = 0; round < (quick ? 1 : 5); round++) {
-                for (int i = 0; i < loads.size(); i++) {
-                    System.out.printf(Locale.ROOT, "overload %d%s%n", round + 1, i == 0 ? "" : " of HAProxy");
-                    answers.get(i).add(overload(loads.get(i)));
-                }
+            Scenario.load(backend.port(), "/").run(RATE, options.seconds(2, 5));
+            List<MeasuredProxy> proxies = new ArrayList<>(List.of(new MeasuredProxy(gateway.port())));
+            if (!options.quick() && Host.has("haproxy")) {
+                proxies.add(new MeasuredProxy(startHaProxy(processes, backend.port())));
+            }
+            for (MeasuredProxy proxy : proxies) {
+                proxy.load.run(RATE, options.seconds(1, 6));
+                proxy.load.run(OVERLOAD_RATE, options.seconds(1, 6));
+                proxy.load.run(RATE, Duration.ofSeconds(3));
+            }
+            for (int round = 1; round <= (options.quick() ? 1 : 5); round++) {
+                System.out.println("overload " + round);
+                proxies.forEach(this::overload);
             }
             PromiseTable promises = new PromiseTable();
-            double promised = quick ? 60 : 98.5;
-            if (compared) {
-                double haProxy = median(answers.get(1));
-                promised = Math.max(promised, haProxy - 0.5);
-                promises.add("(HAProxy with the same limits, beside it)", "", percents(haProxy, answers.get(1)), true);
-            }
-            double median = median(answers.get(0));
-            promises.add(
-                    "overload: answered 200 within 1 s, of the backend's capacity",
-                    String.format(Locale.ROOT, "at least %.1f %%", promised),
-                    percents(median, answers.get(0)),
-                    median >= promised);
-            promises.atLeast(
-                    "after it: answered 200",
-                    quick ? 85 : 99.5,
-                    Request.successPercent(answers.get(0).stream()
-                            .flatMap(one -> one.after().stream())
-                            .toList()));
-            double open = gateway.findMetric("weir_requests_seconds_count", "outcome=\"circuit-open\"")
-                            .orElse(0)
-                    + gateway.findMetric("weir_breaker_state", "backend=\"mvc\"", "state=\"open\"")
-                            .orElse(0);
-            promises.add("a full bulkhead opens no breaker", "0 refused", String.valueOf((long) open), open == 0);
+            addPromises(promises, proxies.getFirst(), proxies.subList(1, proxies.size()));
+            long open = gateway.count("weir_requests_seconds_count", "outcome=\"circuit-open\"")
+                    + gateway.count("weir_breaker_state", "backend=\"mvc\"", "state=\"open\"");
+            promises.add("a full bulkhead opens no breaker", "0 refused", String.valueOf(open), open == 0);
             return promises;
         }
+    }
+
+    private void addPromises(PromiseTable promises, MeasuredProxy weir, List<MeasuredProxy> others) {
+        double promised = options.quick() ? 60 : 98.5;
+        for (MeasuredProxy haProxy : others) {
+            promised = Math.max(promised, haProxy.median() - 0.5);
+            promises.show("HAProxy with the same limits, beside it", haProxy.percents());
+        }
+        promises.add(
+                "overload: answered 200 within 1 s, of the backend's capacity",
+                "at least " + PromiseTable.number(promised, "%"),
+                weir.percents(),
+                weir.median() >= promised);
+        double after = Requests.of(weir.after).successPercent();
+        promises.atLeast("after it: answered 200", options.quick() ? 85 : 99.5, after, "%");
     }
 
     /** Starts HAProxy with the limits of the gateway: concurrent calls, wait for a permit, deadline. */
@@ -107,44 +102,35 @@ final class OverloadScenario {
         return port;
     }
 
-    /** The requests during the overload and after it. */
-    private record Answers(List<Request> overload, List<Request> after) {}
-
-    private void warmUp(OpenLoad load) {
-        load.send(RATE, options.seconds(1, 6)).join();
-        load.send(OVERLOAD_RATE, options.seconds(1, 6)).join();
-        load.send(RATE, Duration.ofSeconds(3)).join();
-    }
-
-    private Answers overload(OpenLoad load) {
-        List<Request> overload = load.send(OVERLOAD_RATE, overloadTime()).join();
+    private void overload(MeasuredProxy proxy) {
+        Duration time = options.seconds(5, 15);
+        Requests overload = proxy.load.run(OVERLOAD_RATE, time);
         // Starts at once: the queue of the overload delays these requests.
-        return new Answers(overload, load.send(RATE, options.seconds(4, 5)).join());
+        proxy.after.add(proxy.load.run(RATE, options.seconds(4, 5)));
+        long inTime = overload.count(one -> one.succeeded() && one.micros() <= IN_TIME_MICROS);
+        proxy.capacityPercents.add(100 * inTime / (CAPACITY * time.toSeconds()));
     }
 
-    private Duration overloadTime() {
-        return options.seconds(5, 15);
-    }
+    /** The answers of a proxy: those in time, in percent of the backend's capacity, and those afterwards. */
+    private static final class MeasuredProxy {
 
-    private double median(List<Answers> rounds) {
-        return Latencies.median(percents(rounds));
-    }
+        private final OpenLoad load;
+        private final List<Double> capacityPercents = new ArrayList<>();
+        private final List<Requests> after = new ArrayList<>();
 
-    private String percents(double median, List<Answers> rounds) {
-        List<String> each = percents(rounds).stream()
-                .map(percent -> String.format(Locale.ROOT, "%.2f", percent))
-                .toList();
-        return String.format(Locale.ROOT, "%.2f %% %s", median, each);
-    }
+        MeasuredProxy(int port) {
+            this.load = Scenario.load(port, "/mvc/1");
+        }
 
-    /** Answers in time, in percent of the backend's capacity. */
-    private List<Double> percents(List<Answers> rounds) {
-        return rounds.stream()
-                .map(round -> 100
-                        * round.overload().stream()
-                                .filter(one -> one.succeeded() && one.micros() <= IN_TIME_MICROS)
-                                .count()
-                        / (CAPACITY * overloadTime().toSeconds()))
-                .toList();
+        double median() {
+            return Requests.median(capacityPercents);
+        }
+
+        String percents() {
+            List<String> each = capacityPercents.stream()
+                    .map(percent -> PromiseTable.number(percent, ""))
+                    .toList();
+            return PromiseTable.number(median(), "%") + ' ' + each;
+        }
     }
 }

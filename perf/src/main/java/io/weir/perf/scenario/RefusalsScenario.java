@@ -2,26 +2,20 @@ package io.weir.perf.scenario;
 
 import io.weir.perf.LightBackend;
 import io.weir.perf.result.PromiseTable;
-import io.weir.perf.result.Request;
 import io.weir.perf.run.OpenLoad;
 import io.weir.perf.run.Processes;
 import io.weir.perf.run.RunningServer;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import java.util.function.Consumer;
 import java.util.function.Function;
-import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import reactor.core.publisher.Mono;
 import reactor.netty.http.server.HttpServerRequest;
@@ -37,9 +31,21 @@ final class RefusalsScenario {
 
     private final Scenario.Options options;
 
-    /** The callers of a case; they return what they measured. */
+    /** The route of a case. */
+    record CaseRoute(int port, String name) {
+
+        OpenLoad load() {
+            return load("1");
+        }
+
+        OpenLoad load(String path) {
+            return Scenario.load(port, "/" + name + "/" + path);
+        }
+    }
+
+    /** The callers of a case. */
     interface Callers {
-        Consumer<PromiseTable> call(int port) throws Exception;
+        void call(CaseRoute route, PromiseTable promises) throws Exception;
     }
 
     /**
@@ -55,7 +61,14 @@ final class RefusalsScenario {
             String protection,
             String settings,
             Function<HttpServerRequest, Mono<Void>> service,
-            Callers callers) {}
+            Callers callers) {
+
+        PromiseTable run(int port) throws Exception {
+            PromiseTable promises = new PromiseTable();
+            callers.call(new CaseRoute(port, name), promises);
+            return promises;
+        }
+    }
 
     RefusalsScenario(Scenario.Options options) {
         this.options = options;
@@ -70,33 +83,28 @@ final class RefusalsScenario {
         all.add(breaker.heavy());
         all.addAll(callers.heavy());
         Map<String, Case> byName = all.stream().collect(Collectors.toMap(Case::name, one -> one));
-        try (LightBackend backend = new LightBackend(
-                        0,
-                        "ok".getBytes(StandardCharsets.US_ASCII),
-                        request -> Objects.requireNonNull(
-                                        byName.get(request.uri().split("/", 3)[1]))
-                                .service()
-                                .apply(request));
+        try (LightBackend backend = LightBackend.answeringOk(request -> Objects.requireNonNull(
+                                byName.get(request.uri().split("/", 3)[1]))
+                        .service()
+                        .apply(request));
                 ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
                 Processes processes = Processes.unlimited()) {
             RunningServer gateway = options.startGateway(
                     processes, backend.port(), backend.port(), configure(all, backend.port(), processes.directory()));
             // The first calls of a cold JVM are slow, and a backend's usual time decides when it stalls.
-            load(gateway.port(), BreakerCases.LOW_TRAFFIC)
-                    .send(50, options.seconds(2, 10))
-                    .join();
-            List<Future<Consumer<PromiseTable>>> results = new ArrayList<>();
+            new CaseRoute(gateway.port(), BreakerCases.LOW_TRAFFIC).load().run(50, options.seconds(2, 10));
+            List<Future<PromiseTable>> results = new ArrayList<>();
             for (Case one : all) {
                 if (!options.quick() && results.size() >= light) {
                     for (Future<?> earlier : results) {
                         earlier.get();
                     }
                 }
-                results.add(threads.submit(() -> one.callers().call(gateway.port())));
+                results.add(threads.submit(() -> one.run(gateway.port())));
             }
             PromiseTable promises = new PromiseTable();
-            for (Future<Consumer<PromiseTable>> result : results) {
-                result.get().accept(promises);
+            for (Future<PromiseTable> result : results) {
+                promises.addAll(result.get());
             }
             return promises;
         }
@@ -123,33 +131,5 @@ final class RefusalsScenario {
                 %s""".formatted(routes, backends));
         arguments.addFirst(file.toString());
         return arguments;
-    }
-
-    // ---------------------------------------------------------------- requests
-
-    static OpenLoad load(int port, String name) {
-        return load(port, name, "1");
-    }
-
-    static OpenLoad load(int port, String name, String path) {
-        return Scenario.load(port, "/" + name + "/" + path);
-    }
-
-    /** Sends requests at once. */
-    static CompletableFuture<List<Request>> burst(OpenLoad load, int count) {
-        return load.send(1000 * count, Duration.ofMillis(1));
-    }
-
-    /** Sends a request and waits for the answer. */
-    static Request call(OpenLoad load) {
-        return burst(load, 1).join().getFirst();
-    }
-
-    static List<Request> join(List<CompletableFuture<List<Request>>> sent) {
-        return sent.stream().flatMap(one -> one.join().stream()).toList();
-    }
-
-    static long count(List<Request> requests, Predicate<Request> matches) {
-        return requests.stream().filter(matches).count();
     }
 }

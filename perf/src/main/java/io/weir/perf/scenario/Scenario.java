@@ -1,6 +1,5 @@
 package io.weir.perf.scenario;
 
-import com.sun.management.UnixOperatingSystemMXBean;
 import io.weir.perf.result.PromiseTable;
 import io.weir.perf.run.Host;
 import io.weir.perf.run.OpenLoad;
@@ -8,7 +7,6 @@ import io.weir.perf.run.Processes;
 import io.weir.perf.run.RunningServer;
 import io.weir.perf.run.TestServers;
 import java.io.PrintStream;
-import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.LocalDate;
@@ -99,7 +97,7 @@ public final class Scenario {
             return startGateway(processes, quick ? SHORT_LIVED : List.of(), mvcPort, reactivePort, properties);
         }
 
-        /** The same with options for the JVM. */
+        /** Starts the gateway with options for its JVM. */
         RunningServer startGateway(
                 Processes processes, List<String> jvm, int mvcPort, int reactivePort, List<String> properties)
                 throws InterruptedException {
@@ -165,16 +163,12 @@ public final class Scenario {
     }
 
     private static void describeMachine(Duration standstill) {
-        UnixOperatingSystemMXBean system = ManagementFactory.getPlatformMXBean(UnixOperatingSystemMXBean.class);
         System.out.printf(
                 Locale.ROOT,
-                "%s, %d processors, %.0f GiB, %s %s, Java %s, %tF: requests were sent up to %d ms late, the machine"
-                        + " stood still for %d ms%n",
-                Host.firstLine("sh", "-c", "sed -n 's/^model name.*: //p' /proc/cpuinfo"),
-                system.getAvailableProcessors(),
-                system.getTotalMemorySize() / (double) (1 << 30),
-                system.getName(),
-                system.getVersion(),
+                "%s, %d processors, Java %s, %tF: requests were sent up to %d ms late, the machine stood still for"
+                        + " %d ms%n",
+                Host.description(),
+                Runtime.getRuntime().availableProcessors(),
                 Runtime.version(),
                 LocalDate.now(ZoneOffset.UTC),
                 OpenLoad.latestMillis(),

@@ -8,7 +8,7 @@ import java.util.function.LongSupplier;
 
 /**
  * The longest standstill of this machine: the delay of a thread that wakes every ten milliseconds. After a
- * standstill all requests are late and arrive at once, which is not the gateway's fault.
+ * standstill all requests are late and arrive together: the gateway cannot help that.
  */
 final class Standstill implements AutoCloseable {
 

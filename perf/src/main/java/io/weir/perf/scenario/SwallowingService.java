@@ -1,11 +1,12 @@
 package io.weir.perf.scenario;
 
 import java.time.Duration;
-import java.util.function.Supplier;
+import java.util.function.Function;
 import reactor.core.publisher.Mono;
+import reactor.netty.http.server.HttpServerRequest;
 
 /** A backend's service that can hang. Requests that come meanwhile stay unanswered, also after the heal. */
-final class SwallowingService implements Supplier<Mono<Void>> {
+final class SwallowingService implements Function<HttpServerRequest, Mono<Void>> {
 
     private final Duration serviceTime;
     private volatile boolean hangs;
@@ -23,7 +24,7 @@ final class SwallowingService implements Supplier<Mono<Void>> {
     }
 
     @Override
-    public Mono<Void> get() {
+    public Mono<Void> apply(HttpServerRequest request) {
         return hangs ? Mono.never() : Mono.delay(serviceTime).then();
     }
 }

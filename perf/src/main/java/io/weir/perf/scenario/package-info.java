@@ -1,6 +1,6 @@
 /**
- * Scenarios: a failure happens in front of the built gateway, and a table shows what is promised and what was
- * measured.
+ * Scenarios: a failure happens in front of the built gateway, and a table shows the promised and the measured
+ * figures.
  *
  * <p>The gateway is a process with the shipped {@code config/local.yml} and the scenario's properties.
  * Backends and callers run in this JVM. The load has a fixed rate, independent of the answers, because
@@ -9,10 +9,10 @@
  *
  * <p>To add one: a class like {@link io.weir.perf.scenario.OverloadScenario}, a line in the table of
  * {@link io.weir.perf.scenario.Scenario}, its name in the launcher {@code perf/scenario}, and a row in
- * {@code ScenarioIT} for each protection that it shows. A small case needs no scenario of its own: {@link
- * io.weir.perf.scenario.RefusalsScenario} starts one gateway for many. {@link io.weir.perf.LightBackend}
- * answers after any wait, with any number of workers; {@link io.weir.perf.result.PromiseTable} compares
- * promised and measured figures.
+ * {@code ScenarioIT} for each protection that it shows. A small case needs no scenario of its own:
+ * {@link io.weir.perf.scenario.RefusalsScenario} starts one gateway for many.
+ * {@link io.weir.perf.LightBackend} answers after any wait; with a {@link io.weir.perf.WorkerService} it has
+ * a capacity; {@link io.weir.perf.result.PromiseTable} compares promised and measured figures.
  *
  * <p>{@code --without} disables a protection. The scenario that shows it then fails: a check that cannot fail
  * shows nothing. {@code mvn verify} runs quick scenarios, whose bounds only a broken protection misses; the

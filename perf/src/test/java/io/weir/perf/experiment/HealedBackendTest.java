@@ -3,6 +3,7 @@ package io.weir.perf.experiment;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.weir.perf.result.Request;
+import io.weir.perf.result.Requests;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -21,7 +22,7 @@ class HealedBackendTest {
 
     @Test
     void recoversAtTheFirstOfAHundredConsecutiveSuccesses() {
-        assertThat(HealedBackend.secondsUntilServed(servedFrom(1250, 300), 1000))
+        assertThat(HealedBackend.secondsUntilServed(new Requests(servedFrom(1250, 300)), 1000))
                 .isEqualTo(0.25);
     }
 
@@ -30,7 +31,8 @@ class HealedBackendTest {
         List<Request> requests = servedFrom(1250, 300);
         requests.set(60, new Request("", 1600, 100, "caller", "deadline-exceeded"));
 
-        assertThat(HealedBackend.secondsUntilServed(requests, 1000)).isEqualTo(0.25);
+        assertThat(HealedBackend.secondsUntilServed(new Requests(requests), 1000))
+                .isEqualTo(0.25);
     }
 
     @Test
@@ -41,12 +43,13 @@ class HealedBackendTest {
         }
 
         // One of a hundred may fail: the last failure of the relapse.
-        assertThat(HealedBackend.secondsUntilServed(requests, 1000)).isEqualTo(0.7);
+        assertThat(HealedBackend.secondsUntilServed(new Requests(requests), 1000))
+                .isEqualTo(0.7);
     }
 
     @Test
     void isNaNWithoutRecovery() {
-        assertThat(HealedBackend.secondsUntilServed(servedFrom(9000, 300), 1000))
+        assertThat(HealedBackend.secondsUntilServed(new Requests(servedFrom(9000, 300)), 1000))
                 .isNaN();
     }
 }

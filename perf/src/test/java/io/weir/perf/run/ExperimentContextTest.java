@@ -3,13 +3,13 @@ package io.weir.perf.run;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.weir.perf.result.Requests;
 import io.weir.perf.result.RunResult.ProcessSample;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
-import java.util.OptionalDouble;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledOnOs;
@@ -18,6 +18,8 @@ import org.junit.jupiter.api.io.TempDir;
 
 @Timeout(60)
 class ExperimentContextTest {
+
+    private static final Requests NONE = new Requests(List.of());
 
     @TempDir
     private Path directory;
@@ -44,7 +46,7 @@ class ExperimentContextTest {
         Path temporary;
         try (ExperimentContext context = context()) {
             process = context.start("sleeper", List.of("sleep", "600"));
-            temporary = context.temporary();
+            temporary = context.processes().directory();
             assertThat(process.isAlive()).isTrue();
         }
 
@@ -106,7 +108,7 @@ class ExperimentContextTest {
     @Test
     void isInvalidIfTheGeneratorSendsFewerRequestsThanPlanned() throws Exception {
         try (ExperimentContext context = context()) {
-            context.checkGenerator("front", "gatling", new GatlingLoad.Result(List.of(), 0, 3, OptionalDouble.of(0)));
+            context.checkGenerator("front", "gatling", new GatlingLoad.Result(NONE, 0, 3, 0));
 
             assertThat(context.validity.reasons())
                     .contains("front: the generator sent 3 requests fewer than planned, and 0 in all");
@@ -121,7 +123,7 @@ class ExperimentContextTest {
         try (ExperimentContext context = context()) {
             context.beginStep("first");
             context.endStep();
-            context.checkGenerator("front", "gatling", new GatlingLoad.Result(List.of(), 0, 0, OptionalDouble.empty()));
+            context.checkGenerator("front", "gatling", new GatlingLoad.Result(NONE, 0, 0, Double.NaN));
 
             assertThat(context.validity.reasons())
                     .containsExactly(

@@ -2,17 +2,13 @@ package io.weir.perf.run;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.weir.perf.run.Experiment.Estimate;
-import io.weir.perf.run.Experiment.ExperimentName;
-import io.weir.perf.run.Experiment.Question;
-import io.weir.perf.run.Experiment.UnderTest;
+import io.weir.perf.run.Experiment.Measures;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.IntStream;
@@ -24,15 +20,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 class PerfRunTest {
 
     /** Must not be run. */
-    @ExperimentName("empty")
-    @Question("does nothing?")
-    @UnderTest
+    @Measures(name = "empty", question = "does nothing?", quickMinutes = 1, fullMinutes = 1)
     private static class Empty extends Experiment {
-
-        @Override
-        public Estimate estimate(boolean quick, boolean remote) {
-            return new Estimate(1, Duration.ZERO);
-        }
 
         @Override
         public void run(ExperimentContext context) {
@@ -41,7 +30,7 @@ class PerfRunTest {
     }
 
     /** Fails after some steps. */
-    @ExperimentName("failing")
+    @Measures(name = "failing", question = "fails?", quickMinutes = 1, fullMinutes = 1)
     private static final class Failing extends Empty {
 
         private final int steps;
@@ -64,22 +53,22 @@ class PerfRunTest {
                 "empty --target somewhere --faults http://127.0.0.1:1",
                 "empty --target http://127.0.0.1:1 --faults http://127.0.0.1:1"
             })
-    void refusesWhatTheLauncherDoesNotKnow(String line) {
+    void refusesArgumentsThatTheLauncherCannotCheck(String line) {
         assertThat(PerfRun.run(List.of(new Empty()), line.split(" ", -1))).isEqualTo(2);
     }
 
     @Test
     void reportsPortInUse() throws Exception {
         PrintStream err = System.err;
-        ByteArrayOutputStream said = new ByteArrayOutputStream();
+        ByteArrayOutputStream errors = new ByteArrayOutputStream();
         try (ServerSocket taken = new ServerSocket(0)) {
-            System.setErr(new PrintStream(said, true, StandardCharsets.UTF_8));
+            System.setErr(new PrintStream(errors, true, StandardCharsets.UTF_8));
             String port = Integer.toString(taken.getLocalPort());
 
             assertThat(PerfRun.run(List.of(new Empty()), Map.of("GATEWAY_PORT", port), Path.of(""), "empty"))
                     .isEqualTo(2);
 
-            assertThat(said.toString(StandardCharsets.UTF_8).lines())
+            assertThat(errors.toString(StandardCharsets.UTF_8).lines())
                     .containsExactly("perf/run: port " + port
                             + " is in use: stop the process that listens there, or choose another GATEWAY_PORT");
         } finally {
@@ -101,7 +90,7 @@ class PerfRunTest {
         }
         Path results = root.resolve("perf/results");
         Files.createDirectories(results.resolve("failing/quick"));
-        Files.writeString(results.resolve("failing/quick/index.html"), "of before");
+        Files.writeString(results.resolve("failing/quick/index.html"), "of the previous run");
         Files.writeString(results.resolve("index.html"), "<a href=\"failing/quick/index.html\">");
 
         assertThat(PerfRun.run(List.of(new Failing(steps)), Map.of(), root, "failing"))
@@ -113,11 +102,11 @@ class PerfRunTest {
         assertThat(results.resolve("failing/quick/index.html"))
                 .content()
                 .contains("This run is not a valid result:</strong> the run was not completed; no answer")
-                .doesNotContain("of before");
+                .doesNotContain("of the previous run");
     }
 
     @Test
-    void lists() {
+    void listsExperiments() {
         assertThat(PerfRun.run(List.of(new Empty()), "--list")).isZero();
     }
 }

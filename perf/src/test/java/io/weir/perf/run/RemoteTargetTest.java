@@ -27,7 +27,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class RemoteTargetTest {
 
     private final List<HttpServer> servers = new ArrayList<>();
-    private final List<String> asked = Collections.synchronizedList(new ArrayList<>());
+    private final List<String> received = Collections.synchronizedList(new ArrayList<>());
 
     @AfterEach
     void stop() {
@@ -37,7 +37,7 @@ class RemoteTargetTest {
     private String server(int status, String body) throws IOException {
         HttpServer server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
         server.createContext("/", exchange -> {
-            asked.add(exchange.getRequestMethod() + ' ' + exchange.getRequestURI());
+            received.add(exchange.getRequestMethod() + ' ' + exchange.getRequestURI());
             byte[] bytes = body.getBytes(StandardCharsets.UTF_8);
             exchange.sendResponseHeaders(status, bytes.length);
             exchange.getResponseBody().write(bytes);
@@ -62,7 +62,7 @@ class RemoteTargetTest {
         RemoteTarget target = RemoteTarget.parse(server(404, "no route"), server(200, "{ \"faults\" : [] }") + "/");
 
         assertThatCode(target::check).doesNotThrowAnyException();
-        assertThat(asked).containsExactly("GET /", "GET /faults");
+        assertThat(received).containsExactly("GET /", "GET /faults");
     }
 
     @Test
@@ -88,14 +88,14 @@ class RemoteTargetTest {
         "404, '{\"faults\": []}', not a simulator",
         "403, not from this host, sim.faults.remote=true"
     })
-    void refusesServerThatIsNotASimulator(int status, String body, String says) throws Exception {
+    void refusesServerThatIsNotASimulator(int status, String body, String message) throws Exception {
         String simulator = server(status, body);
         RemoteTarget target = RemoteTarget.parse(server(200, "ok"), simulator);
 
         assertThatThrownBy(target::check)
                 .isInstanceOf(RunFailure.class)
                 .hasMessageStartingWith("--faults " + simulator + "/faults: ")
-                .hasMessageContaining(says);
+                .hasMessageContaining(message);
     }
 
     @Test
@@ -109,6 +109,6 @@ class RemoteTargetTest {
             context.stopAll();
         }
 
-        assertThat(asked).containsExactly("PUT /faults", "DELETE /faults", "GET /faults");
+        assertThat(received).containsExactly("PUT /faults", "DELETE /faults", "GET /faults");
     }
 }

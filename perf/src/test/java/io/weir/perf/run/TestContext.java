@@ -23,7 +23,7 @@ final class TestContext {
                     new ResultWriter(directory.resolve("raw")),
                     allocation,
                     new Cgroups(),
-                    new Progress("test", new Experiment.Estimate(1, Duration.ZERO), Duration.ZERO));
+                    new Progress("test", Duration.ZERO, Duration.ZERO));
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

@@ -28,11 +28,11 @@ public class BulkheadBenchmark {
     public abstract static class BulkheadState {
 
         @Param
-        public MeasuredBulkhead.BulkheadKind whose = MeasuredBulkhead.BulkheadKind.WEIR;
+        public MeasuredBulkhead.BulkheadKind implementation = MeasuredBulkhead.BulkheadKind.WEIR;
 
         private final int permits;
         private final boolean blocking;
-        MeasuredBulkhead bulkhead = whose.create(1, false);
+        MeasuredBulkhead bulkhead = implementation.create(1, false);
 
         BulkheadState(int permits, boolean blocking) {
             this.permits = permits;
@@ -41,7 +41,7 @@ public class BulkheadBenchmark {
 
         @Setup
         public void create() {
-            bulkhead = whose.create(permits, blocking);
+            bulkhead = implementation.create(permits, blocking);
         }
     }
 

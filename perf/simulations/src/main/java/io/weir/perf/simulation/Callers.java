@@ -83,7 +83,7 @@ final class Callers {
         return exec(session -> session.set(NAME, reportName.apply(sinceBegin())).set(SENT_NANOS, System.nanoTime()))
                 .exec(http("#{" + NAME + "}")
                         .get(path)
-                        .requestTimeout(Duration.ofMillis(plan.patienceMillis()))
+                        .requestTimeout(Duration.ofMillis(plan.timeoutMillis()))
                         .check(
                                 status().saveAs(STATUS),
                                 header("Proxy-Status").optional().saveAs(REASON),

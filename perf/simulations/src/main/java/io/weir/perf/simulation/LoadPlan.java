@@ -12,9 +12,9 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * What a simulation sends: the JSON file that {@code perf/run} writes.
+ * The load of a simulation: the JSON file that {@code perf/run} writes.
  *
- * @param patienceMillis how long a caller waits for an answer
+ * @param timeoutMillis how long a caller waits for an answer
  * @param rows the file for the rows of all requests
  * @param beganMillis the start of the run, in milliseconds since 1970; the times of rows count from it
  * @param request names the requests of a closed model
@@ -24,7 +24,7 @@ import java.util.List;
  */
 record LoadPlan(
         String url,
-        long patienceMillis,
+        long timeoutMillis,
         String rows,
         long beganMillis,
         String request,

@@ -1,16 +1,17 @@
-package io.weir.perf.scenario;
+package io.weir.perf;
 
 import java.time.Duration;
 import java.util.concurrent.Semaphore;
-import java.util.function.Supplier;
+import java.util.function.Function;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.Sinks;
+import reactor.netty.http.server.HttpServerRequest;
 
 /**
  * A backend's service with workers that serve one call at a time each. Calls wait for a worker in order,
  * without a bound, and complete even if their callers have left. The workers and their speed can change.
  */
-final class WorkerService implements Supplier<Mono<Void>> {
+public final class WorkerService implements Function<HttpServerRequest, Mono<Void>> {
 
     private static final class Workers extends Semaphore {
 
@@ -32,49 +33,41 @@ final class WorkerService implements Supplier<Mono<Void>> {
     private volatile int slowness = 1;
     private volatile boolean hangs;
 
-    WorkerService(int count, Duration serviceTime) {
+    public WorkerService(int count, Duration serviceTime) {
         this.count = count;
         this.serviceTime = serviceTime;
         this.workers = new Workers(count);
     }
 
     /** Calls per second that the workers can complete. */
-    double capacity() {
+    public double capacity() {
         return count / (serviceTime.toMillis() / 1000.0);
     }
 
-    int count() {
-        return count;
-    }
-
-    Duration serviceTime() {
-        return serviceTime;
-    }
-
-    void removeWorkers(int removed) {
+    public void removeWorkers(int removed) {
         workers.remove(removed);
     }
 
-    void addWorkers(int added) {
+    public void addWorkers(int added) {
         workers.release(added);
     }
 
     /** Multiplies the service time of calls that begin from now on. */
-    void slowDown(int factor) {
+    public void slowDown(int factor) {
         slowness = factor;
     }
 
     /** Calls that come from now on are never answered. */
-    void hang() {
+    public void hang() {
         hangs = true;
     }
 
-    void heal() {
+    public void heal() {
         hangs = false;
     }
 
     @Override
-    public Mono<Void> get() {
+    public Mono<Void> apply(HttpServerRequest request) {
         if (hangs) {
             return Mono.never();
         }

@@ -1,0 +1,4 @@
+@NullMarked
+package io.weir.perf;
+
+import org.jspecify.annotations.NullMarked;
