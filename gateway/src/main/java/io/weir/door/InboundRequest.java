@@ -76,6 +76,8 @@ final class InboundRequest implements RequestFacts {
     private final long readIdleNanos;
     private boolean hasTunnel;
     private @Nullable String requestId;
+    private boolean isPriorityRead;
+    private @Nullable Priority requestedPriority;
 
     InboundRequest(
             HttpServerRequest request,
@@ -117,10 +119,12 @@ final class InboundRequest implements RequestFacts {
     /** The priority that a trusted proxy has set; null: none, or it is ignored. */
     @Nullable
     Priority requestedPriority() {
-        return priorityHeader == null
-                ? null
-                : priorityHeader.read(
-                        request.requestHeaders(), (InetSocketAddress) request.connectionRemoteAddress());
+        if (priorityHeader != null && !isPriorityRead) {
+            isPriorityRead = true;
+            requestedPriority = priorityHeader.read(
+                    request.requestHeaders(), (InetSocketAddress) request.connectionRemoteAddress());
+        }
+        return requestedPriority;
     }
 
     /** The tenant that the request belongs to; null: none. */
