@@ -118,7 +118,8 @@ public final class ObservedGateway implements AutoCloseable {
                 new BitSet(),
                 new BitSet(),
                 Enforcement.FULL);
-        return new Backend(settings, bulkhead, limit, streams, null, health, pool, retryBudget, serviceTime, null, observer);
+        return new Backend(
+                settings, bulkhead, limit, streams, null, health, pool, retryBudget, serviceTime, null, observer);
     }
 
     public Route route(Backend backend, @Nullable Fallback fallback, RouteObserver observer) {
