@@ -6,6 +6,8 @@ import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaderValues;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpMethod;
+import io.weir.limit.Priority;
+import io.weir.limit.TenantKey;
 import io.weir.outcome.Refusal;
 import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
@@ -30,6 +32,16 @@ public interface Caller {
 
     /** The request's head as it was received. */
     HttpHeaders headers();
+
+    /** The priority that a trusted proxy has set for the request; null: the route's. Called once. */
+    default @Nullable Priority requestedPriority() {
+        return null;
+    }
+
+    /** The tenant that the request belongs to; null: none. Called only for a request that has to wait. */
+    default @Nullable String tenant(TenantKey key) {
+        return null;
+    }
 
     /** Whether the request has a body. */
     boolean hasBody();

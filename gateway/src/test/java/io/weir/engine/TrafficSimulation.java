@@ -12,6 +12,7 @@ import io.weir.instance.Pool;
 import io.weir.instance.UpstreamProtocol;
 import io.weir.limit.LimitInForce;
 import io.weir.limit.LittlesLawProperties;
+import io.weir.limit.Priority;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.limit.UsualTime;
 import io.weir.outcome.Reason;
@@ -150,6 +151,7 @@ final class TrafficSimulation {
                 POOL,
                 new RetryBudget(new RetryBudgetProperties(20, 10), now()),
                 new ServiceTimeEstimate(new LittlesLawProperties(Duration.ofSeconds(10)), health, this::now),
+                null,
                 BackendObserver.NONE);
         route = new Route(
                 "orders",
@@ -163,7 +165,8 @@ final class TrafficSimulation {
                 this::ended,
                 new InFlightCounter(),
                 new UsualTime(),
-                null);
+                null,
+                Priority.NORMAL);
     }
 
     private Health.Permits permits(LimitInForce limit) {

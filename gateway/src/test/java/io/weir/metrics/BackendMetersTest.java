@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.within;
 
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.weir.limit.LimitSettings;
+import io.weir.limit.Priority;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.outcome.Reason;
 import io.weir.testing.Allocation;
@@ -32,8 +33,8 @@ class BackendMetersTest {
 
     @Test
     void recordsQueueWaitTimeLeftAndServiceTime() {
-        meters.dispatched(5 * MS, 700 * MS);
-        meters.dispatched(0, 800 * MS);
+        meters.dispatched(Priority.NORMAL, 5 * MS, 700 * MS);
+        meters.dispatched(Priority.NORMAL, 0, 800 * MS);
         meters.served(40 * MS);
 
         assertThat(millis(Meters.QUEUE_WAIT)).isEqualTo(5);
@@ -113,12 +114,37 @@ class BackendMetersTest {
 
     @Test
     void countsShedExchangesByReason() {
-        meters.shed(Reason.CIRCUIT_OPEN);
-        meters.shed(Reason.QUEUE_TIMEOUT);
-        meters.shed(Reason.QUEUE_TIMEOUT);
+        meters.shed(Reason.CIRCUIT_OPEN, Priority.NORMAL);
+        meters.shed(Reason.QUEUE_TIMEOUT, Priority.NORMAL);
+        meters.shed(Reason.QUEUE_TIMEOUT, Priority.SHEDDABLE);
 
         assertThat(value(Meters.SHED, "reason", "circuit-open")).isEqualTo(1);
         assertThat(value(Meters.SHED, "reason", "queue-timeout")).isEqualTo(2);
+        assertThat(value(Meters.SHED, "priority", "sheddable")).isEqualTo(1);
+    }
+
+    @Test
+    void countsPermitsAndShowsWaitingCallsByPriority() {
+        fixture.bulkhead.acquireAnyway();
+        fixture.bulkhead.acquireAnyway();
+        fixture.bulkhead.enter(new QueueingBulkhead.Waiter() {
+            @Override
+            protected void granted() {}
+
+            @Override
+            protected Priority priority() {
+                return Priority.CRITICAL;
+            }
+        });
+        meters.dispatched(Priority.CRITICAL, 0, 1);
+        meters.dispatched(Priority.SHEDDABLE, 0, 1);
+        meters.dispatched(Priority.SHEDDABLE, 0, 1);
+
+        assertThat(value(Meters.QUEUE_WAITING, "priority", "critical")).isEqualTo(1);
+        assertThat(value(Meters.QUEUE_WAITING, "priority", "normal")).isZero();
+        assertThat(value(Meters.PERMITS_GRANTED, "priority", "critical")).isEqualTo(1);
+        assertThat(value(Meters.PERMITS_GRANTED, "priority", "sheddable")).isEqualTo(2);
+        assertThat(meters.dispatched()).isEqualTo(3);
     }
 
     @Test
@@ -243,10 +269,10 @@ class BackendMetersTest {
 
     @Test
     void removesSeriesAndBeanOnClose() {
-        meters.shed(Reason.CIRCUIT_OPEN);
+        meters.shed(Reason.CIRCUIT_OPEN, Priority.NORMAL);
         meters.close();
-        meters.shed(Reason.BULKHEAD_FULL);
-        meters.dispatched(1, 1);
+        meters.shed(Reason.BULKHEAD_FULL, Priority.NORMAL);
+        meters.dispatched(Priority.NORMAL, 1, 1);
         meters.served(1);
 
         assertThat(registry.getMeters()).isEmpty();
@@ -257,12 +283,12 @@ class BackendMetersTest {
     void allocatesNothingPerExchange() {
         assertThat(Allocation.bytesPer(() -> {
                     // The clock does not advance, as within one of the ten slices of a window.
-                    meters.dispatched(MS, 700 * MS);
+                    meters.dispatched(Priority.NORMAL, MS, 700 * MS);
                     fixture.serviceTime.recordWait(MS);
                     meters.served(20 * MS);
                     fixture.serviceTime.recordServed(20 * MS);
                     meters.retried(true);
-                    meters.shed(Reason.CIRCUIT_OPEN);
+                    meters.shed(Reason.CIRCUIT_OPEN, Priority.NORMAL);
                     fixture.serviceTime.uncongestedNanos();
                 }))
                 .isZero();
@@ -271,7 +297,7 @@ class BackendMetersTest {
     private void serve(int calls, long waitNanos, long serviceNanos) {
         for (int i = 0; i < calls; i++) {
             fixture.clock.addAndGet(10 * MS);
-            meters.dispatched(waitNanos, 100 * MS);
+            meters.dispatched(Priority.NORMAL, waitNanos, 100 * MS);
             fixture.serviceTime.recordWait(waitNanos);
             meters.served(serviceNanos);
             fixture.serviceTime.recordServed(serviceNanos);

@@ -9,6 +9,7 @@ import io.weir.accesslog.LineSinkTest;
 import io.weir.engine.ExchangeOutcomes;
 import io.weir.engine.Route;
 import io.weir.limit.Limit;
+import io.weir.limit.Priority;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.outcome.Reason;
 import io.weir.overload.OverloadSampler;
@@ -70,6 +71,7 @@ class MetersTest {
         words.addAll(Set.of("allowed", "denied", "acquired", "idle", "direct", "heap"));
         words.addAll(Set.of("applied", "unchanged", "refused"));
         words.addAll(Set.of("edge", "key", "ssl"));
+        words.addAll(Set.of("critical", "normal", "sheddable"));
         words.addAll(Set.of("exported", "dropped", "failed"));
         words.addAll(Set.of("0.1.0", "25.0.1"));
 
@@ -142,7 +144,7 @@ class MetersTest {
             edge.answered("orders-route", 302, 1);
             backend.wouldRefuse(Reason.BULKHEAD_FULL);
             backend.retried(true);
-            backend.dispatched(1, 1);
+            backend.dispatched(Priority.NORMAL, 1, 1);
             backend.served(1);
             return registry.scrape();
         }
