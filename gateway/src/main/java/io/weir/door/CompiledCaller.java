@@ -13,6 +13,7 @@ import io.weir.engine.Exchange;
 import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
 import io.weir.outcome.ThrottledLog;
+import io.weir.ratelimit.Quota;
 import java.util.Map;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
@@ -80,6 +81,11 @@ final class CompiledCaller extends Mono<Void> implements Caller, DelegatingReque
     @Override
     public HttpHeaders headers() {
         return inbound.request().requestHeaders();
+    }
+
+    @Override
+    public String callerAddress() {
+        return inbound.callerAddress();
     }
 
     @Override
@@ -174,8 +180,16 @@ final class CompiledCaller extends Mono<Void> implements Caller, DelegatingReque
         if (serverTiming) {
             inbound.writeServerTiming(head, exchange.record().queueNanos(), exchange.backendNanosSoFar());
         }
+        writeQuota();
         for (Consumer<HttpHeaders> filter : route.response()) {
             filter.accept(head);
+        }
+    }
+
+    private void writeQuota() {
+        Quota quota = exchange.record().quota();
+        if (quota != null) {
+            quota.writeTo(inbound.response().responseHeaders());
         }
     }
 
@@ -192,6 +206,7 @@ final class CompiledCaller extends Mono<Void> implements Caller, DelegatingReque
     @Override
     public void refuse(Refusal refusal) {
         ByteBuf body = inbound.writeRefusal(refusal);
+        writeQuota();
         inbound.response().sendObject(body).then().subscribe(new WriteSubscriber());
     }
 
@@ -205,6 +220,7 @@ final class CompiledCaller extends Mono<Void> implements Caller, DelegatingReque
             @Nullable String subprotocol,
             int maxFrameBytes,
             BiFunction<WebsocketInbound, WebsocketOutbound, Publisher<Void>> tunnel) {
+        writeQuota();
         inbound.upgrade(subprotocol, maxFrameBytes, tunnel)
                 .doFinally(signal -> exchange.tunnelClosed())
                 .subscribe(null, failure -> exchange.callerLeft(), this::complete);

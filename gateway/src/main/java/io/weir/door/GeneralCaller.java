@@ -14,6 +14,7 @@ import io.weir.engine.Exchange;
 import io.weir.engine.OwnedBuffer;
 import io.weir.engine.Route;
 import io.weir.outcome.Refusal;
+import io.weir.ratelimit.Quota;
 import java.net.URI;
 import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
@@ -152,6 +153,11 @@ final class GeneralCaller implements Caller, DelegatingRequestFacts {
     }
 
     @Override
+    public String callerAddress() {
+        return inbound.callerAddress();
+    }
+
+    @Override
     public boolean hasBody() {
         org.springframework.http.HttpHeaders headers = web.getRequest().getHeaders();
         if (headers.getFirst("Transfer-Encoding") != null) {
@@ -230,6 +236,15 @@ final class GeneralCaller implements Caller, DelegatingRequestFacts {
             inbound.writeServerTiming(
                     inbound.response().responseHeaders(), exchange.record().queueNanos(), exchange.backendNanosSoFar());
         }
+        writeQuota();
+    }
+
+    /** Adds the caller's quota to the response's head. */
+    void writeQuota() {
+        Quota quota = exchange.record().quota();
+        if (quota != null) {
+            quota.writeTo(inbound.response().responseHeaders());
+        }
     }
 
     @Override
@@ -257,6 +272,7 @@ final class GeneralCaller implements Caller, DelegatingRequestFacts {
             @Nullable String subprotocol,
             int maxFrameBytes,
             BiFunction<WebsocketInbound, WebsocketOutbound, Publisher<Void>> tunnel) {
+        writeQuota();
         // Commits Spring's response first, so that no filter writes to it after the handshake.
         web.getResponse()
                 .setComplete()

@@ -31,6 +31,9 @@ public interface Caller {
     /** The request's head as it was received. */
     HttpHeaders headers();
 
+    /** The caller's address, from trusted proxies or the connection; empty if the connection has none. */
+    String callerAddress();
+
     /** Whether the request has a body. */
     boolean hasBody();
 

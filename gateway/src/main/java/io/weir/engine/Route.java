@@ -4,6 +4,7 @@ import io.weir.fallback.Fallback;
 import io.weir.health.ProbeMode;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.limit.UsualTime;
+import io.weir.ratelimit.RateLimiter;
 import io.weir.retry.RetryPolicy;
 import org.jspecify.annotations.Nullable;
 
@@ -23,6 +24,7 @@ import org.jspecify.annotations.Nullable;
  * @param inFlight the exchanges in flight on this route
  * @param usualTime the usual time of the route's calls in the backend
  * @param probe the requests that serve as probes of an open breaker; null: the backend's setting
+ * @param rateLimiter the quotas of the route's callers; null: none
  */
 public record Route(
         String id,
@@ -36,4 +38,5 @@ public record Route(
         RouteObserver observer,
         InFlightCounter inFlight,
         UsualTime usualTime,
-        @Nullable ProbeMode probe) {}
+        @Nullable ProbeMode probe,
+        @Nullable RateLimiter rateLimiter) {}

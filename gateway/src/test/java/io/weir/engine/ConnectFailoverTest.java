@@ -99,6 +99,7 @@ class ConnectFailoverTest {
                     ended::add,
                     new InFlightCounter(),
                     new UsualTime(),
+                    null,
                     null);
             Exchange exchange = new Exchange(engine, route, caller, System.nanoTime());
             channel.eventLoop().execute(exchange::start);

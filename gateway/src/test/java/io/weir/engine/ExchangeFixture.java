@@ -27,6 +27,8 @@ import io.weir.outcome.Reason;
 import io.weir.overload.OverloadGuard;
 import io.weir.overload.OverloadProperties;
 import io.weir.overload.OverloadSampler;
+import io.weir.ratelimit.RateLimitProperties;
+import io.weir.ratelimit.RateLimiter;
 import io.weir.retry.RetryBudget;
 import io.weir.retry.RetryBudgetProperties;
 import io.weir.retry.RetryPolicy;
@@ -43,6 +45,7 @@ import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -116,6 +119,7 @@ final class ExchangeFixture {
     private @Nullable RuntimeException startFailure;
     private @Nullable ProbeMode probeMode;
     private @Nullable OverloadSampler sampler;
+    private @Nullable RateLimiter rateLimiter;
 
     @Nullable
     Probe lastProbe;
@@ -224,6 +228,24 @@ final class ExchangeFixture {
         return this;
     }
 
+    /** The route has a quota of this many requests a minute for all callers together. */
+    ExchangeFixture withRateLimit(int permits, boolean enforce) {
+        rateLimiter = RateLimiter.of(
+                new RateLimitProperties("route", permits, Duration.ofMinutes(1), null, 1_000, enforce),
+                null,
+                this::now);
+        return this;
+    }
+
+    /** Takes the permits of the rate limit. */
+    ExchangeFixture useUpQuota() {
+        RateLimiter limiter = Objects.requireNonNull(rateLimiter);
+        while (limiter.take(caller.headers, caller::callerAddress).isAllowed()) {
+            // Until the bucket is empty.
+        }
+        return this;
+    }
+
     /** The start of every attempt fails. */
     ExchangeFixture withFailingStart() {
         startFailure = new IllegalArgumentException("no such variable");
@@ -280,7 +302,8 @@ final class ExchangeFixture {
                 ended::add,
                 inFlight,
                 usualTime,
-                probeMode);
+                probeMode,
+                rateLimiter);
     }
 
     private Backend backend(String name, QueueingBulkhead calls, Health usedHealth) {

@@ -27,6 +27,7 @@ final class FakeCaller implements Caller {
     final HttpHeaders headers = new DefaultHttpHeaders();
     final List<String> received = new ArrayList<>();
     HttpMethod method = HttpMethod.GET;
+    String address = "192.0.2.1";
     boolean hasBody;
     boolean webSocket;
     Publisher<?> upload = Mono.empty();
@@ -64,6 +65,11 @@ final class FakeCaller implements Caller {
     @Override
     public HttpHeaders headers() {
         return headers;
+    }
+
+    @Override
+    public String callerAddress() {
+        return address;
     }
 
     @Override

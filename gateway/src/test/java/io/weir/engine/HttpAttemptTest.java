@@ -194,6 +194,7 @@ class HttpAttemptTest {
                 ended::add,
                 new InFlightCounter(),
                 new UsualTime(),
+                null,
                 null);
     }
 

@@ -163,6 +163,7 @@ final class TrafficSimulation {
                 this::ended,
                 new InFlightCounter(),
                 new UsualTime(),
+                null,
                 null);
     }
 

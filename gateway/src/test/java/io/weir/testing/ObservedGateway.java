@@ -133,6 +133,7 @@ public final class ObservedGateway implements AutoCloseable {
                 observer,
                 new InFlightCounter(),
                 new UsualTime(),
+                null,
                 null);
     }
 
