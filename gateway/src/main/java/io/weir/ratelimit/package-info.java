@@ -16,12 +16,12 @@
  * protection and before the breaker, the permit and the body; retries, fallbacks and the messages of a
  * WebSocket take no more. An upgrade counts as one request. A refusal is the caller's doing: it is no
  * evidence against the backend, no sample of the limit, and no shed load. Answers and refusals tell the quota
- * in {@code RateLimit} and {@code RateLimit-Policy}, as of draft-ietf-httpapi-ratelimit-headers-10:
- * {@code r} is the number of permits in the bucket, {@code t} the time until the next one returns.
+ * in the fields RateLimit-Policy and RateLimit, as of draft-ietf-httpapi-ratelimit-headers-10: {@code r} is
+ * the number of permits in the bucket, {@code t} the time until the next one returns.
  *
  * <p><b>Keys.</b> {@link io.weir.ratelimit.RateLimitKey} derives the key from the head as received, so both
- * doors read the same. IPv6 addresses count by their network of 64 bits, since one caller has all addresses in
- * it. Requests without the header field share one bucket: otherwise a caller would escape its quota by
+ * doors read the same. IPv6 addresses count by their network of 64 bits, since one caller has all addresses
+ * in it. Requests without the header field share one bucket: otherwise a caller would escape its quota by
  * leaving the field out.
  *
  * <p><b>Memory.</b> Callers choose keys, so {@link io.weir.ratelimit.Buckets} bounds them. A full bucket
