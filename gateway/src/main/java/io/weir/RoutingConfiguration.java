@@ -82,8 +82,7 @@ class RoutingConfiguration {
             RouteCompiler compiler,
             RouteRecorders recorders,
             Engine engine) {
-        return new RoutesFactory(
-                new GeneralRoutesFactory(context, conversion), compiler, recorders, engine::nanoTime);
+        return new RoutesFactory(new GeneralRoutesFactory(context, conversion), compiler, recorders, engine::nanoTime);
     }
 
     /** Replaces Spring Cloud Gateway's own bean of this name, so that its parts use these routes too. */

@@ -56,7 +56,17 @@ class ArchitectureTest {
             Set.of("dashboard", "management", "metrics", "accesslog", "tracing"),
             Set.of("door"),
             Set.of("engine"),
-            Set.of("health", "limit", "instance", "retry", "fallback", "overload", "ratelimit", "edge", "cluster", "drain"),
+            Set.of(
+                    "health",
+                    "limit",
+                    "instance",
+                    "retry",
+                    "fallback",
+                    "overload",
+                    "ratelimit",
+                    "edge",
+                    "cluster",
+                    "drain"),
             Set.of("outcome", "deadline"));
 
     @Test

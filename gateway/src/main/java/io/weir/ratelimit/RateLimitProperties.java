@@ -24,8 +24,8 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *     60 in 1m, one each second.
  * @param burst requests that are allowed at once after a pause; 1 to 1000000; default: {@code permits}.
  * @param maxKeys keys that are remembered at once; 1000 to 10000000. Beyond it, the keys that were not used
- *     for longest are forgotten and have their whole {@code burst} again; no caller is refused for it. A
- *     remembered key takes about 350 bytes of memory.
+ *     for longest are forgotten and have their whole {@code burst} again; no caller is refused for it. An
+ *     address takes about 300 bytes of memory.
  * @param enforce whether requests over the quota are refused. If not, they are counted
  *     ({@code weir_would_refuse_total}), and answers do not tell the quota.
  */

@@ -32,8 +32,7 @@ public final class RateLimiter {
      * @param before the limit of the route with the same id in the configuration in force; null: none. If
      *     only {@code enforce} differs, the new limit shares its buckets.
      */
-    public static RateLimiter of(
-            RateLimitProperties properties, @Nullable RateLimiter before, LongSupplier nanoClock) {
+    public static RateLimiter of(RateLimitProperties properties, @Nullable RateLimiter before, LongSupplier nanoClock) {
         if (before != null && before.properties.equals(properties)) {
             return before;
         }

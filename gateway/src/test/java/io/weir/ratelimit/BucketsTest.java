@@ -3,6 +3,10 @@ package io.weir.ratelimit;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
@@ -137,6 +141,30 @@ class BucketsTest {
         advance(Duration.ofSeconds(10));
         taken(buckets, "a", 1);
         assertThat(buckets.keys()).isEqualTo(2);
+    }
+
+    @Test
+    void grantsABurstToManyThreadsOnce() throws InterruptedException {
+        Buckets buckets = buckets(1, Duration.ofHours(1), 500);
+        AtomicInteger taken = new AtomicInteger();
+        CountDownLatch start = new CountDownLatch(1);
+        List<Thread> threads = new ArrayList<>();
+        for (int i = 0; i < 4; i++) {
+            threads.add(Thread.ofPlatform().start(() -> {
+                try {
+                    start.await();
+                } catch (InterruptedException e) {
+                    throw new AssertionError(e);
+                }
+                taken.addAndGet(taken(buckets, "a", 1_000));
+            }));
+        }
+        start.countDown();
+        for (Thread thread : threads) {
+            thread.join();
+        }
+        assertThat(taken).hasValue(500);
+        assertThat(buckets.keys()).isEqualTo(1);
     }
 
     @Test

@@ -76,7 +76,11 @@ class RateLimitIT {
     void nothingIsHeld() throws IOException {
         gateway.assertNothingHeld();
         gateway.assertNeighbourUnharmed();
-        assertThat(gateway.backend("orders").health().resilience4j().getMetrics().getNumberOfFailedCalls())
+        assertThat(gateway.backend("orders")
+                        .health()
+                        .resilience4j()
+                        .getMetrics()
+                        .getNumberOfFailedCalls())
                 .isZero();
     }
 
@@ -110,8 +114,8 @@ class RateLimitIT {
         assertRefused(gateway, door, "address", door.path("address", "5"), disguised, Reason.RATE_LIMITED);
         assertThat(refused.header("ratelimit-policy")).isEqualTo("\"default\";q=3;w=3600");
         assertThat(refused.header("ratelimit")).matches("\"default\";r=0;t=1[12]\\d\\d");
-        int nextPermit =
-                Integer.parseInt(Objects.requireNonNull(refused.header("ratelimit")).replaceAll(".*t=", ""));
+        int nextPermit = Integer.parseInt(
+                Objects.requireNonNull(refused.header("ratelimit")).replaceAll(".*t=", ""));
         assertThat(Integer.parseInt(Objects.requireNonNull(refused.header("retry-after"))))
                 .isBetween(nextPermit, nextPermit + 15);
         assertThat(received.get() - before).isEqualTo(3);
@@ -145,8 +149,7 @@ class RateLimitIT {
         assertThat(served.get(":status", "200")).isEqualTo("200");
         assertThat(served.getAll("ratelimit")).containsExactly("\"daily\";r=7", "\"default\";r=0;t=3600");
         assertThat(refused.get("content-type")).isEqualTo("application/problem+json");
-        assertThat(refused.get("proxy-status"))
-                .isEqualTo("weir; error=http_request_denied; details=\"rate-limited\"");
+        assertThat(refused.get("proxy-status")).isEqualTo("weir; error=http_request_denied; details=\"rate-limited\"");
         assertThat(refused.get("ratelimit")).startsWith("\"default\";r=0;t=3");
         gateway.assertTold(door, "h2", door.path("h2", "2"), 429, "rate-limited");
     }
@@ -221,7 +224,8 @@ class RateLimitIT {
     }
 
     private static double wouldRefuse() {
-        return gateway.bean(MeterRegistry.class)
+        return gateway
+                .bean(MeterRegistry.class)
                 .find(Meters.WOULD_REFUSE.meterName())
                 .tag("reason", "rate-limited")
                 .counters()
