@@ -135,10 +135,10 @@ class ExchangeMetersTest {
         meters.setRateLimiter(limiter);
 
         assertThat(ObservedGateway.value(registry, Meters.RATE_LIMIT_KEYS, "route", "orders-route"))
-                .isEqualTo(limiter.keys())
+                .isEqualTo((double) limiter.keys())
                 .isPositive();
         assertThat(ObservedGateway.value(registry, Meters.RATE_LIMIT_KEYS_FORGOTTEN, "route", "orders-route"))
-                .isEqualTo(2_000.0 - limiter.keys());
+                .isEqualTo(2_000.0 - (double) limiter.keys());
 
         meters.setRateLimiter(null);
 
