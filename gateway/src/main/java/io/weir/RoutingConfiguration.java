@@ -80,8 +80,9 @@ class RoutingConfiguration {
             ApplicationContext context,
             @Qualifier("webFluxConversionService") ConversionService conversion,
             RouteCompiler compiler,
-            RouteRecorders recorders) {
-        return new RoutesFactory(new GeneralRoutesFactory(context, conversion), compiler, recorders);
+            RouteRecorders recorders,
+            Engine engine) {
+        return new RoutesFactory(new GeneralRoutesFactory(context, conversion), compiler, recorders, engine::nanoTime);
     }
 
     /** Replaces Spring Cloud Gateway's own bean of this name, so that its parts use these routes too. */

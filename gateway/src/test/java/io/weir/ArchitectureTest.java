@@ -27,18 +27,19 @@ import org.junit.jupiter.api.Test;
 class ArchitectureTest {
 
     /** Each capability, and the others that it may use besides {@code outcome} and {@code deadline}. */
-    private static final Map<String, Set<String>> CAPABILITIES = Map.of(
-            "outcome", Set.of(),
-            "deadline", Set.of(),
-            "limit", Set.of(),
-            "health", Set.of(),
-            "retry", Set.of(),
-            "instance", Set.of("health"),
-            "overload", Set.of(),
-            "drain", Set.of(),
-            "cluster", Set.of(),
+    private static final Map<String, Set<String>> CAPABILITIES = Map.ofEntries(
+            Map.entry("outcome", Set.of()),
+            Map.entry("deadline", Set.of()),
+            Map.entry("limit", Set.of()),
+            Map.entry("health", Set.of()),
+            Map.entry("retry", Set.of()),
+            Map.entry("instance", Set.of("health")),
+            Map.entry("overload", Set.of()),
+            Map.entry("drain", Set.of()),
+            Map.entry("cluster", Set.of()),
+            Map.entry("ratelimit", Set.of()),
             // A fallback has a bulkhead of its own.
-            "fallback", Set.of("limit"));
+            Map.entry("fallback", Set.of("limit")));
 
     private static final JavaClasses all = new ClassFileImporter()
             .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_TESTS)
@@ -55,7 +56,17 @@ class ArchitectureTest {
             Set.of("dashboard", "management", "metrics", "accesslog", "tracing"),
             Set.of("door"),
             Set.of("engine"),
-            Set.of("health", "limit", "instance", "retry", "fallback", "overload", "edge", "cluster", "drain"),
+            Set.of(
+                    "health",
+                    "limit",
+                    "instance",
+                    "retry",
+                    "fallback",
+                    "overload",
+                    "ratelimit",
+                    "edge",
+                    "cluster",
+                    "drain"),
             Set.of("outcome", "deadline"));
 
     @Test

@@ -4,6 +4,7 @@ import io.weir.engine.Mode;
 import io.weir.fallback.FallbackProperties;
 import io.weir.health.RouteProbeMode;
 import io.weir.limit.Priority;
+import io.weir.ratelimit.RateLimitProperties;
 import io.weir.retry.RetryProperties;
 import jakarta.validation.Valid;
 import jakarta.validation.constraints.Max;
@@ -26,6 +27,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *     long downloads).
  * @param maxConcurrentCalls maximum number of concurrent calls of this route, without a queue; 1 to 1000000,
  *     at most the backend's; default: none.
+ * @param rateLimit the quota of requests for each caller; off unless configured.
  * @param retry retries of failed calls; off unless configured.
  * @param fallback the answer in place of a refusal; off unless configured.
  * @param probe the use of this route's requests as probes of an open breaker; {@code shadow}: copies of them;
@@ -44,6 +46,7 @@ public record RouteProperties(
 
         @DefaultValue("request") Mode mode,
         @Nullable @Min(1) @Max(1_000_000) Integer maxConcurrentCalls,
+        @Nullable @Valid @NestedConfigurationProperty RateLimitProperties rateLimit,
         @Nullable @Valid @NestedConfigurationProperty RetryProperties retry,
         @Nullable @Valid @NestedConfigurationProperty FallbackProperties fallback,
         @Nullable RouteProbeMode probe,

@@ -15,6 +15,7 @@ import io.weir.limit.TenantKey;
 import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
 import io.weir.outcome.ThrottledLog;
+import io.weir.ratelimit.Quota;
 import java.util.Map;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
@@ -92,6 +93,11 @@ final class CompiledCaller extends Mono<Void> implements Caller, DelegatingReque
     @Override
     public @Nullable String tenant(TenantKey key) {
         return inbound.tenant(key);
+    }
+
+    @Override
+    public String callerAddress() {
+        return inbound.callerAddress();
     }
 
     @Override
@@ -186,8 +192,16 @@ final class CompiledCaller extends Mono<Void> implements Caller, DelegatingReque
         if (serverTiming) {
             inbound.writeServerTiming(head, exchange.record().queueNanos(), exchange.backendNanosSoFar());
         }
+        writeQuota();
         for (Consumer<HttpHeaders> filter : route.response()) {
             filter.accept(head);
+        }
+    }
+
+    private void writeQuota() {
+        Quota quota = exchange.record().quota();
+        if (quota != null) {
+            quota.writeTo(inbound.response().responseHeaders());
         }
     }
 
@@ -204,6 +218,7 @@ final class CompiledCaller extends Mono<Void> implements Caller, DelegatingReque
     @Override
     public void refuse(Refusal refusal) {
         ByteBuf body = inbound.writeRefusal(refusal);
+        writeQuota();
         inbound.response().sendObject(body).then().subscribe(new WriteSubscriber());
     }
 
@@ -217,6 +232,7 @@ final class CompiledCaller extends Mono<Void> implements Caller, DelegatingReque
             @Nullable String subprotocol,
             int maxFrameBytes,
             BiFunction<WebsocketInbound, WebsocketOutbound, Publisher<Void>> tunnel) {
+        writeQuota();
         inbound.upgrade(subprotocol, maxFrameBytes, tunnel)
                 .doFinally(signal -> exchange.tunnelClosed())
                 .subscribe(null, failure -> exchange.callerLeft(), this::complete);

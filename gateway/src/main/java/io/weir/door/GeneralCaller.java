@@ -16,6 +16,7 @@ import io.weir.engine.Route;
 import io.weir.limit.Priority;
 import io.weir.limit.TenantKey;
 import io.weir.outcome.Refusal;
+import io.weir.ratelimit.Quota;
 import java.net.URI;
 import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
@@ -164,6 +165,11 @@ final class GeneralCaller implements Caller, DelegatingRequestFacts {
     }
 
     @Override
+    public String callerAddress() {
+        return inbound.callerAddress();
+    }
+
+    @Override
     public boolean hasBody() {
         org.springframework.http.HttpHeaders headers = web.getRequest().getHeaders();
         if (headers.getFirst("Transfer-Encoding") != null) {
@@ -242,6 +248,15 @@ final class GeneralCaller implements Caller, DelegatingRequestFacts {
             inbound.writeServerTiming(
                     inbound.response().responseHeaders(), exchange.record().queueNanos(), exchange.backendNanosSoFar());
         }
+        writeQuota();
+    }
+
+    /** Adds the caller's quota to the response's head. */
+    void writeQuota() {
+        Quota quota = exchange.record().quota();
+        if (quota != null) {
+            quota.writeTo(inbound.response().responseHeaders());
+        }
     }
 
     @Override
@@ -269,6 +284,7 @@ final class GeneralCaller implements Caller, DelegatingRequestFacts {
             @Nullable String subprotocol,
             int maxFrameBytes,
             BiFunction<WebsocketInbound, WebsocketOutbound, Publisher<Void>> tunnel) {
+        writeQuota();
         // Commits Spring's response first, so that no filter writes to it after the handshake.
         web.getResponse()
                 .setComplete()

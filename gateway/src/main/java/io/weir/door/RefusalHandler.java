@@ -55,7 +55,7 @@ public final class RefusalHandler implements WebExceptionHandler, Ordered {
             if (caller == null) {
                 door.reportRefusal(request, refused.refusal());
             }
-            return write(web, request.inbound(), refused.refusal());
+            return write(web, request, refused.refusal());
         }
         Refusal refusal = refusal(failure);
         if (refusal == null) {
@@ -75,7 +75,7 @@ public final class RefusalHandler implements WebExceptionHandler, Ordered {
             Exchange exchange = caller.exchange();
             exchange.abandoned(refusal.reason());
         }
-        return write(web, request.inbound(), refusal);
+        return write(web, request, refusal);
     }
 
     private static @Nullable Refusal refusal(Throwable failure) {
@@ -94,11 +94,16 @@ public final class RefusalHandler implements WebExceptionHandler, Ordered {
         return Refusal.of(Reason.INTERNAL_ERROR, null);
     }
 
-    private static Mono<Void> write(ServerWebExchange web, InboundRequest inbound, Refusal refusal) {
+    private static Mono<Void> write(ServerWebExchange web, ChainRequest request, Refusal refusal) {
+        InboundRequest inbound = request.inbound();
+        GeneralCaller caller = request.caller();
         ServerHttpResponse response = web.getResponse();
         // The filters' fields belong to a response that is not sent.
         response.getHeaders().clear();
         ByteBuf body = inbound.writeRefusal(refusal);
+        if (caller != null) {
+            caller.writeQuota();
+        }
         response.setRawStatusCode(inbound.response().status().code());
         NettyDataBufferFactory buffers = (NettyDataBufferFactory) response.bufferFactory();
         return response.writeWith(Mono.just(buffers.wrap(body)));

@@ -48,7 +48,7 @@ final class ActiveFallback {
             record.fallbackReason = refuse.reason();
             return Step.ANSWER_FALLBACK;
         }
-        originalRefusal = Refusals.of(refuse, record.backend(), exchange.engine());
+        originalRefusal = Refusals.of(refuse, record, exchange.engine());
         if (isTooLate(now)) {
             return refuse;
         }

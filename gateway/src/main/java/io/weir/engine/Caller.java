@@ -43,6 +43,9 @@ public interface Caller {
         return null;
     }
 
+    /** The caller's address, from trusted proxies or the connection; empty if the connection has none. */
+    String callerAddress();
+
     /** Whether the request has a body. */
     boolean hasBody();
 

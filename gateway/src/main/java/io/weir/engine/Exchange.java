@@ -95,8 +95,12 @@ public final class Exchange {
         apply(refused == null ? checkRequest() : refused);
     }
 
-    /** Refuses a request that cannot be passed on; otherwise requests a permit. */
+    /** Refuses a request over its caller's quota or that cannot be passed on; otherwise requests a permit. */
     private Decision checkRequest() {
+        Refuse overQuota = QuotaCheck.refusal(record);
+        if (overQuota != null) {
+            return overQuota;
+        }
         Caller caller = record.caller();
         try {
             timer.shorten(caller.headers());
@@ -407,7 +411,7 @@ public final class Exchange {
             fallback = taken;
             return taken.begin(refuse, now);
         }
-        answerRefusal(Refusals.of(refuse, record.backend(), engine), refuse.detail());
+        answerRefusal(Refusals.of(refuse, record, engine), refuse.detail());
         return Step.WAIT;
     }
 

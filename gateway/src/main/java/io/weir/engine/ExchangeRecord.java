@@ -2,6 +2,7 @@ package io.weir.engine;
 
 import io.weir.limit.Priority;
 import io.weir.outcome.Reason;
+import io.weir.ratelimit.Quota;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -27,6 +28,9 @@ public final class ExchangeRecord {
 
     @Nullable
     String detail;
+
+    @Nullable
+    Quota quota;
 
     @Nullable
     Reason fallbackReason;
@@ -96,6 +100,11 @@ public final class ExchangeRecord {
     /** Details of the reason; null: none. */
     public @Nullable String detail() {
         return detail;
+    }
+
+    /** The caller's quota after this request; null: the route has no rate limit, or does not enforce it. */
+    public @Nullable Quota quota() {
+        return quota;
     }
 
     /** Whether the fallback was used. */

@@ -5,22 +5,26 @@ import io.weir.limit.QueueingBulkhead;
 import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
 import io.weir.outcome.RetryAfter;
+import io.weir.ratelimit.Quota;
 
 /** Builds the gateway's own answers. */
 final class Refusals {
 
     private Refusals() {}
 
-    /**
-     * The refusal for the caller.
-     *
-     * @param backend the backend of the last admission
-     */
-    static Refusal of(Refuse refuse, Backend backend, Engine engine) {
+    /** The refusal for the caller. */
+    static Refusal of(Refuse refuse, ExchangeRecord record, Engine engine) {
         Reason reason = refuse.reason();
         if (reason.isShedding()) {
             return new Refusal(
-                    reason, refuse.detail(), RetryAfter.millis(retryAfterNanos(reason, backend), engine.random()));
+                    reason,
+                    refuse.detail(),
+                    RetryAfter.millis(retryAfterNanos(reason, record.backend()), engine.random()));
+        }
+        Quota quota = record.quota();
+        if (reason == Reason.RATE_LIMITED && quota != null) {
+            return new Refusal(
+                    reason, refuse.detail(), RetryAfter.quotaMillis(quota.nanosToNextPermit(), engine.random()));
         }
         return Refusal.of(reason, isDetailConfidential(reason) ? null : refuse.detail());
     }

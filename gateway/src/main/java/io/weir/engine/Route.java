@@ -5,6 +5,7 @@ import io.weir.health.ProbeMode;
 import io.weir.limit.Priority;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.limit.UsualTime;
+import io.weir.ratelimit.RateLimiter;
 import io.weir.retry.RetryPolicy;
 import org.jspecify.annotations.Nullable;
 
@@ -25,6 +26,7 @@ import org.jspecify.annotations.Nullable;
  * @param usualTime the usual time of the route's calls in the backend
  * @param probe the requests that serve as probes of an open breaker; null: the backend's setting
  * @param priority the class of the route's calls, unless a trusted proxy sets another one
+ * @param rateLimiter the quotas of the route's callers; null: none
  */
 public record Route(
         String id,
@@ -39,4 +41,5 @@ public record Route(
         InFlightCounter inFlight,
         UsualTime usualTime,
         @Nullable ProbeMode probe,
-        Priority priority) {}
+        Priority priority,
+        @Nullable RateLimiter rateLimiter) {}

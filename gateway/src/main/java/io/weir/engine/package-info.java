@@ -2,8 +2,8 @@
  * The engine: one state machine per exchange, from admission to the last byte.
  *
  * <p>An {@link io.weir.engine.Exchange} takes a caller's request through the compartment of a backend:
- * deadline, breaker, reading the body ahead, bulkhead, breaker again, pool. The engine knows no web
- * framework. A door presents the caller's side as a {@link io.weir.engine.Caller}; the backend's side is
+ * deadline, rate limit, breaker, reading the body ahead, bulkhead, breaker again, pool. The engine knows no
+ * web framework. A door presents the caller's side as a {@link io.weir.engine.Caller}; the backend's side is
  * Reactor Netty's client. Two immutable objects describe a route and its backend:
  * {@link io.weir.engine.Route} and {@link io.weir.engine.Backend}. An exchange keeps both from its start to
  * its end, so a reload can replace them in the meantime. A {@code Backend} consists of its
@@ -35,6 +35,9 @@
  * fallback to another refusal: that is an iteration, not a recursion. Decisions without data are constants.
  * The phases cost no more memory than nullable fields beside an enum would; a test bounds the bytes per
  * request.
+ *
+ * <p>{@link io.weir.engine.QuotaCheck} takes a permit of the route's rate limit at the start of an exchange,
+ * before any of the phases: a caller over its quota costs no permit, no probe and no byte of the body.
  *
  * <p>An attempt has three helpers, each for one decision: {@link io.weir.engine.HealthEvidence} (the evidence
  * about the backend's health), {@link io.weir.engine.RetryDecider} (whether another attempt follows), and

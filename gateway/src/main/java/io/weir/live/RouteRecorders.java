@@ -10,6 +10,7 @@ import io.weir.live.RetiredGenerations.RetiredResource;
 import io.weir.metrics.ExchangeMeters;
 import io.weir.metrics.MeterBook;
 import io.weir.metrics.MeterScope;
+import io.weir.ratelimit.RateLimiter;
 import io.weir.tracing.Tracing;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -36,6 +37,7 @@ public record RouteRecorders(
      *
      * @param door the door that serves the route
      * @param limit the route's own limit on concurrent calls; null: none
+     * @param rateLimiter the route's rate limit; null: none
      * @param before the observer of the route with this id in the configuration in force; null: there is none
      */
     RouteObserver observer(
@@ -43,6 +45,7 @@ public record RouteRecorders(
             Backend backend,
             String door,
             @Nullable QueueingBulkhead limit,
+            @Nullable RateLimiter rateLimiter,
             @Nullable RouteObserver before) {
         if (before instanceof RouteRecorder recorder && recorder.meters().isFor(backend.name(), door)) {
             return recorder;
@@ -50,6 +53,7 @@ public record RouteRecorders(
         MeterScope scope = meterBook.open();
         try {
             ExchangeMeters meters = new ExchangeMeters(scope, routeId, backend.name(), door, limit);
+            meters.setRateLimiter(rateLimiter);
             return new RouteRecorder(meters, accessLog, tracing);
         } catch (RuntimeException e) {
             scope.close();
@@ -57,10 +61,12 @@ public record RouteRecorders(
         }
     }
 
-    /** Makes the meters of an observer show a new limit on concurrent calls; null: none. */
-    static void followLimit(RouteObserver observer, @Nullable QueueingBulkhead limit) {
+    /** Makes the meters of an observer show new limits; null: none. */
+    static void followLimits(
+            RouteObserver observer, @Nullable QueueingBulkhead limit, @Nullable RateLimiter rateLimiter) {
         if (observer instanceof RouteRecorder recorder) {
             recorder.meters().setOwnLimit(limit);
+            recorder.meters().setRateLimiter(rateLimiter);
         }
     }
 

@@ -20,6 +20,8 @@ import io.weir.limit.Priority;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.limit.UsualTime;
 import io.weir.live.GeneralRoutesFactory.RouteSource;
+import io.weir.ratelimit.RateLimitProperties;
+import io.weir.ratelimit.RateLimiter;
 import io.weir.retry.RetryPolicy;
 import java.net.URI;
 import java.time.Duration;
@@ -30,6 +32,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Consumer;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.springframework.cloud.gateway.config.GatewayProperties;
 import org.springframework.cloud.gateway.route.RouteDefinition;
@@ -44,19 +47,29 @@ public final class RoutesFactory {
     private static final RouteMatcher ANY_REQUEST = new RouteMatcher(List.of(), List.of(), List.of(), false);
 
     private static final RouteProperties DEFAULTS =
-            new RouteProperties(null, Mode.REQUEST, null, null, null, null, Priority.NORMAL, false);
+            new RouteProperties(null, Mode.REQUEST, null, null, null, null, null, Priority.NORMAL, false);
 
     private final GeneralRoutesFactory generalRoutes;
     private final RouteCompiler compiler;
     private final RouteRecorders recorders;
+    private final LongSupplier nanoClock;
     /** The most recent plan; guarded by this. */
     private @Nullable Plan lastPlan;
 
-    /** A factory. */
-    public RoutesFactory(GeneralRoutesFactory generalRoutes, RouteCompiler compiler, RouteRecorders recorders) {
+    /**
+     * A factory.
+     *
+     * @param nanoClock the clock of rate limits
+     */
+    public RoutesFactory(
+            GeneralRoutesFactory generalRoutes,
+            RouteCompiler compiler,
+            RouteRecorders recorders,
+            LongSupplier nanoClock) {
         this.generalRoutes = generalRoutes;
         this.compiler = compiler;
         this.recorders = recorders;
+        this.nanoClock = nanoClock;
     }
 
     /**
@@ -188,7 +201,12 @@ public final class RoutesFactory {
                 if (route != null) {
                     byId.put(id, route);
                 }
-                views.add(new RouteView(id, backend == null ? null : backend.name(), door, whyGeneral));
+                views.add(new RouteView(
+                        id,
+                        backend == null ? null : backend.name(),
+                        door,
+                        whyGeneral,
+                        route == null ? null : route.rateLimiter()));
                 boolean preservePath = properties.getOrDefault(id, DEFAULTS).preservePath();
                 if (preservePath) {
                     pathPreserving.add(id);
@@ -213,6 +231,7 @@ public final class RoutesFactory {
             RouteProperties own = properties.getOrDefault(id, DEFAULTS);
             Route old = before == null ? null : before.route(id);
             Duration deadline = own.deadline();
+            RateLimiter rateLimiter = rateLimiter(own.rateLimit(), old == null ? null : old.rateLimiter());
             QueueingBulkhead limit = limit(own.maxConcurrentCalls(), old == null ? null : old.limit());
             FallbackProperties fallback = own.fallback();
             String fallbackBackend = fallback == null ? null : fallback.backend();
@@ -225,11 +244,16 @@ public final class RoutesFactory {
                     own.retry() == null ? null : new RetryPolicy(own.retry()),
                     fallback == null ? null : fallback(fallback, old == null ? null : old.fallback()),
                     fallbackBackend == null ? null : backends.get(fallbackBackend),
-                    observer(id, backend, door, limit, old == null ? null : old.observer()),
+                    observer(id, backend, door, limit, rateLimiter, old == null ? null : old.observer()),
                     new InFlightCounter(),
                     usualTime(backend, old),
                     own.probe() == null ? null : own.probe().mode(),
-                    own.priority());
+                    own.priority(),
+                    rateLimiter);
+        }
+
+        private @Nullable RateLimiter rateLimiter(@Nullable RateLimitProperties own, @Nullable RateLimiter old) {
+            return own == null ? null : RateLimiter.of(own, old, nanoClock);
         }
 
         /** A route that keeps its backend keeps the usual time of its calls. */
@@ -242,10 +266,11 @@ public final class RoutesFactory {
                 Backend backend,
                 String door,
                 @Nullable QueueingBulkhead limit,
+                @Nullable RateLimiter rateLimiter,
                 @Nullable RouteObserver old) {
-            RouteObserver observer = recorders.observer(id, backend, door, limit, old);
+            RouteObserver observer = recorders.observer(id, backend, door, limit, rateLimiter, old);
             if (observer == old) {
-                changesInPlace.accept(() -> RouteRecorders.followLimit(observer, limit));
+                changesInPlace.accept(() -> RouteRecorders.followLimits(observer, limit, rateLimiter));
             } else {
                 newObservers.add(observer);
             }

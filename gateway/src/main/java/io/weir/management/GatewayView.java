@@ -1,6 +1,5 @@
 package io.weir.management;
 
-import io.weir.door.RouteView;
 import io.weir.drain.Drain;
 import io.weir.engine.Engine;
 import io.weir.overload.OverloadGuard;
@@ -15,7 +14,7 @@ import java.util.Map;
  * @param backends the backends, by name
  * @param routes the routes, in the order in which they are matched
  */
-public record GatewayView(Status gateway, Map<String, BackendView> backends, Collection<RouteView> routes) {
+public record GatewayView(Status gateway, Map<String, BackendView> backends, Collection<RouteState> routes) {
 
     private static final double NANOS_PER_MILLI = 1e6;
 

@@ -71,7 +71,10 @@ public class WeirEndpoint {
     public Object all() {
         Map<String, BackendView> backends = new TreeMap<>();
         gateway.backends().forEach((name, backend) -> backends.put(name, BackendView.of(backend)));
-        return new GatewayView(GatewayView.Status.of(engine, guard, drain), backends, gateway.routes());
+        return new GatewayView(
+                GatewayView.Status.of(engine, guard, drain),
+                backends,
+                gateway.routes().stream().map(RouteState::of).toList());
     }
 
     /** One backend; null, which becomes a 404, if no backend has this name. */

@@ -9,6 +9,7 @@ import io.weir.engine.RouteObserver;
 import io.weir.limit.Priority;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.outcome.Reason;
+import io.weir.ratelimit.RateLimiter;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
@@ -58,6 +59,17 @@ public final class ExchangeMeters implements RouteObserver, AutoCloseable {
         } else {
             scope.gauge(Meters.ROUTE_PERMITS_USED, limit::inUse, backend, route);
             scope.gauge(Meters.ROUTE_PERMITS_LIMIT, limit::maxConcurrentCalls, backend, route);
+        }
+    }
+
+    /** Shows another rate limit of the route; null: none. */
+    public void setRateLimiter(@Nullable RateLimiter limiter) {
+        if (limiter == null) {
+            scope.removeGauge(Meters.RATE_LIMIT_KEYS, backend, route);
+            scope.removeGauge(Meters.RATE_LIMIT_KEYS_FORGOTTEN, backend, route);
+        } else {
+            scope.gauge(Meters.RATE_LIMIT_KEYS, limiter::keys, backend, route);
+            scope.counter(Meters.RATE_LIMIT_KEYS_FORGOTTEN, () -> (double) limiter.forgottenKeys(), backend, route);
         }
     }
 

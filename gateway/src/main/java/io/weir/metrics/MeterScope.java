@@ -143,7 +143,7 @@ public final class MeterScope implements AutoCloseable {
                         .register(registry));
     }
 
-    /** Removes this scope's gauge; no effect if it has none. */
+    /** Removes this scope's gauge, or counter of a count kept elsewhere; no effect if it has none. */
     void removeGauge(Meters meter, String... tagValues) {
         synchronized (book) {
             MeterKey key = new MeterKey(meter.meterName(), List.of(tagValues));

@@ -56,6 +56,22 @@ public enum Meters {
             "The route's own limit of concurrent calls.",
             "backend",
             "route"),
+    /** The memory of a rate limit; only for routes that have one. */
+    RATE_LIMIT_KEYS(
+            "weir.rate.limit.keys",
+            Kind.GAUGE,
+            null,
+            "Keys, such as callers' addresses, that the route's rate limit remembers.",
+            "backend",
+            "route"),
+    /** Shows that a rate limit has too few keys; only for routes that have one. */
+    RATE_LIMIT_KEYS_FORGOTTEN(
+            "weir.rate.limit.keys.forgotten",
+            Kind.COUNTER,
+            null,
+            "Keys that the route's rate limit forgot because of max-keys, although their quota may have been in use.",
+            "backend",
+            "route"),
     /** Requests refused to protect a backend or the gateway. */
     SHED(
             "weir.shed",

@@ -13,7 +13,7 @@ import java.util.Map;
 
 /**
  * Writes a {@link Refusal} as an answer: {@code application/problem+json} (RFC 9457) with {@code
- * Proxy-Status} (RFC 9209), {@code Cache-Control: no-store} and, for a 503, {@code Retry-After}.
+ * Proxy-Status} (RFC 9209), {@code Cache-Control: no-store} and, for a 503 or a 429, {@code Retry-After}.
  */
 public final class Problem {
 
@@ -165,7 +165,7 @@ public final class Problem {
             return switch (reason) {
                 case DEADLINE_EXCEEDED, CONNECT_TIMEOUT, CLIENT_TOO_SLOW -> "4";
                 case NO_ROUTE -> "12";
-                case PAYLOAD_TOO_LARGE, URI_TOO_LONG, HEADERS_TOO_LARGE -> "8";
+                case RATE_LIMITED, PAYLOAD_TOO_LARGE, URI_TOO_LONG, HEADERS_TOO_LARGE -> "8";
                 case BAD_REQUEST, INTERNAL_ERROR -> "13";
                 case CLIENT_CLOSED -> "1";
                 default -> "14";

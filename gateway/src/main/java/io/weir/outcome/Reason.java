@@ -27,6 +27,8 @@ public enum Reason {
     GATEWAY_OVERLOADED("gateway-overloaded", 503, "proxy_internal_response", "The gateway is overloaded."),
     /** The gateway drains before it stops. */
     SHUTTING_DOWN("shutting-down", 503, "proxy_internal_response", "The gateway is shutting down."),
+    /** The caller's quota of requests is used up. */
+    RATE_LIMITED("rate-limited", 429, "http_request_denied", "The caller's quota of requests is used up."),
     /** The exchange's deadline has passed. */
     DEADLINE_EXCEEDED("deadline-exceeded", 504, "http_response_timeout", "No answer arrived within the deadline."),
     /** The connection to the backend was not open in time. */

@@ -8,7 +8,8 @@ import org.jspecify.annotations.Nullable;
  * @param reason the reason
  * @param detail the details for the caller, without facts about the backend that a caller should not know;
  *     null: none
- * @param retryAfterMillis the time after which the caller should retry, for a 503; 0: not stated
+ * @param retryAfterMillis the time after which the caller should retry, for a 503 or a 429; 0: not
+ *     stated
  */
 public record Refusal(Reason reason, @Nullable String detail, long retryAfterMillis) {
 

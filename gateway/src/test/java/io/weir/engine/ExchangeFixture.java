@@ -30,6 +30,8 @@ import io.weir.outcome.Reason;
 import io.weir.overload.OverloadGuard;
 import io.weir.overload.OverloadProperties;
 import io.weir.overload.OverloadSampler;
+import io.weir.ratelimit.RateLimitProperties;
+import io.weir.ratelimit.RateLimiter;
 import io.weir.retry.RetryBudget;
 import io.weir.retry.RetryBudgetProperties;
 import io.weir.retry.RetryPolicy;
@@ -125,6 +127,7 @@ final class ExchangeFixture {
     private Priority priority = Priority.NORMAL;
     private @Nullable Tenants tenants;
     private @Nullable OverloadSampler sampler;
+    private @Nullable RateLimiter rateLimiter;
 
     @Nullable
     Probe lastProbe;
@@ -249,6 +252,24 @@ final class ExchangeFixture {
         return Objects.requireNonNull(tenants).figures();
     }
 
+    /** The route has a quota of this many requests a minute for all callers together. */
+    ExchangeFixture withRateLimit(int permits, boolean enforce) {
+        rateLimiter = RateLimiter.of(
+                new RateLimitProperties("route", permits, Duration.ofMinutes(1), null, 1_000, enforce),
+                null,
+                this::now);
+        return this;
+    }
+
+    /** Takes the permits of the rate limit. */
+    ExchangeFixture useUpQuota() {
+        RateLimiter limiter = Objects.requireNonNull(rateLimiter);
+        while (limiter.take(caller.headers, caller::callerAddress).isAllowed()) {
+            // Until the bucket is empty.
+        }
+        return this;
+    }
+
     /** The start of every attempt fails. */
     ExchangeFixture withFailingStart() {
         startFailure = new IllegalArgumentException("no such variable");
@@ -306,7 +327,8 @@ final class ExchangeFixture {
                 inFlight,
                 usualTime,
                 probeMode,
-                priority);
+                priority,
+                rateLimiter);
     }
 
     private Backend backend(String name, QueueingBulkhead calls, Health usedHealth) {

@@ -29,6 +29,7 @@ final class FakeCaller implements Caller {
     final HttpHeaders headers = new DefaultHttpHeaders();
     final List<String> received = new ArrayList<>();
     HttpMethod method = HttpMethod.GET;
+    String address = "192.0.2.1";
     boolean hasBody;
     boolean webSocket;
 
@@ -85,6 +86,11 @@ final class FakeCaller implements Caller {
     public @Nullable String tenant(TenantKey key) {
         tenantsRead++;
         return tenant;
+    }
+
+    @Override
+    public String callerAddress() {
+        return address;
     }
 
     @Override

@@ -196,7 +196,8 @@ class HttpAttemptTest {
                 new InFlightCounter(),
                 new UsualTime(),
                 null,
-                Priority.NORMAL);
+                Priority.NORMAL,
+                null);
     }
 
     private static final class ClosedBeforeSend extends HttpAttempt {

@@ -166,7 +166,8 @@ final class TrafficSimulation {
                 new InFlightCounter(),
                 new UsualTime(),
                 null,
-                Priority.NORMAL);
+                Priority.NORMAL,
+                null);
     }
 
     private Health.Permits permits(LimitInForce limit) {

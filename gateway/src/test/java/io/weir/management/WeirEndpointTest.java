@@ -12,7 +12,10 @@ import io.weir.limit.LimitInForce;
 import io.weir.limit.LimitSettings;
 import io.weir.metrics.BackendMeters;
 import io.weir.metrics.MeterBook;
+import io.weir.ratelimit.RateLimitProperties;
+import io.weir.ratelimit.RateLimiter;
 import io.weir.testing.ObservedGateway;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -38,6 +41,9 @@ class WeirEndpointTest {
     /** A gateway with one backend, a route through each door, and a route without a backend. */
     record OneBackend(Backend orders) implements Gateway {
 
+        private static final RateLimiter rateLimiter = RateLimiter.of(
+                new RateLimitProperties("route", 60, Duration.ofMinutes(1), 10, 5_000, true), null, () -> 0);
+
         @Override
         public Map<String, Backend> backends() {
             return Map.of("orders", orders);
@@ -46,9 +52,9 @@ class WeirEndpointTest {
         @Override
         public Collection<RouteView> routes() {
             return List.of(
-                    new RouteView("orders-route", "orders", "compiled", null),
-                    new RouteView("odd-route", "orders", "general", "filter: Retry is not compiled"),
-                    new RouteView("plain-route", null, "general", "uri: not backend://"));
+                    new RouteView("orders-route", "orders", "compiled", null, rateLimiter),
+                    new RouteView("odd-route", "orders", "general", "filter: Retry is not compiled", null),
+                    new RouteView("plain-route", null, "general", "uri: not backend://", null));
         }
     }
 
@@ -195,10 +201,13 @@ class WeirEndpointTest {
         assertThat(json(endpoint.all()).get("routes"))
                 .isEqualTo(JsonMapper.shared().readTree("""
                                 [
-                                  {"id": "orders-route", "backend": "orders", "door": "compiled", "why": null},
+                                  {"id": "orders-route", "backend": "orders", "door": "compiled", "why": null,
+                                    "rateLimit": {"key": "route", "permits": 60, "periodSeconds": 60.0, "burst": 10,
+                                      "enforced": true, "keys": 0, "maxKeys": 5000, "forgottenKeys": 0}},
                                   {"id": "odd-route", "backend": "orders", "door": "general",
-                                    "why": "filter: Retry is not compiled"},
-                                  {"id": "plain-route", "backend": null, "door": "general", "why": "uri: not backend://"}
+                                    "why": "filter: Retry is not compiled", "rateLimit": null},
+                                  {"id": "plain-route", "backend": null, "door": "general",
+                                    "why": "uri: not backend://", "rateLimit": null}
                                 ]"""));
     }
 

@@ -13,6 +13,8 @@ import io.weir.engine.Exchange;
 import io.weir.engine.ExchangeOutcomes;
 import io.weir.engine.Route;
 import io.weir.limit.QueueingBulkhead;
+import io.weir.ratelimit.RateLimitProperties;
+import io.weir.ratelimit.RateLimiter;
 import io.weir.testing.Allocation;
 import io.weir.testing.ObservedGateway;
 import java.time.Duration;
@@ -119,6 +121,28 @@ class ExchangeMetersTest {
             assertThat(ObservedGateway.value(registry, Meters.ROUTE_PERMITS_LIMIT, "route", "limited"))
                     .isEqualTo(4);
         }
+    }
+
+    @Test
+    void showsTheKeysOfARateLimitOnlyIfTheRouteHasOne() {
+        RateLimiter limiter = RateLimiter.of(
+                new RateLimitProperties("client-address", 1, Duration.ofHours(1), null, 1_000, true), null, () -> 0);
+        for (int i = 0; i < 2_000; i++) {
+            String address = "address" + i;
+            limiter.take(new DefaultHttpHeaders(), () -> address);
+        }
+
+        meters.setRateLimiter(limiter);
+
+        assertThat(ObservedGateway.value(registry, Meters.RATE_LIMIT_KEYS, "route", "orders-route"))
+                .isEqualTo((double) limiter.keys())
+                .isPositive();
+        assertThat(ObservedGateway.value(registry, Meters.RATE_LIMIT_KEYS_FORGOTTEN, "route", "orders-route"))
+                .isEqualTo(2_000.0 - (double) limiter.keys());
+
+        meters.setRateLimiter(null);
+
+        assertThat(registry.scrape()).doesNotContain("weir_rate_limit");
     }
 
     @Test

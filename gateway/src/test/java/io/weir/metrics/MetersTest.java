@@ -13,6 +13,8 @@ import io.weir.limit.Priority;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.outcome.Reason;
 import io.weir.overload.OverloadSampler;
+import io.weir.ratelimit.RateLimitProperties;
+import io.weir.ratelimit.RateLimiter;
 import io.weir.testing.ObservedGateway;
 import java.time.Duration;
 import java.time.Instant;
@@ -125,6 +127,8 @@ class MetersTest {
                         fixture.drain,
                         new EdgeMetersTest.FixedConnections(3, 100, 7),
                         log)) {
+            route.setRateLimiter(RateLimiter.of(
+                    new RateLimitProperties("route", 1, Duration.ofSeconds(1), null, 1_000, true), null, () -> 0));
             Route observed = fixture.route(fixture.backend(backend), null, route);
             fixture.refused(observed, ObservedGateway.caller(), Duration.ZERO);
             for (String outcome : ExchangeOutcomes.words()) {

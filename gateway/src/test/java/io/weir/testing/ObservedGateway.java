@@ -136,7 +136,8 @@ public final class ObservedGateway implements AutoCloseable {
                 new InFlightCounter(),
                 new UsualTime(),
                 null,
-                Priority.NORMAL);
+                Priority.NORMAL,
+                null);
     }
 
     /** Makes the limit adapt: 2 to 100, at first 8. */

@@ -25,9 +25,10 @@ public final class Refusals {
         assertThat(answer.header("cache-control")).isEqualTo("no-store");
         assertThat(answer.header("x-request-id")).isNotEmpty();
         assertThat(problem.path("request-id").asString()).isEqualTo(answer.header("x-request-id"));
-        if (status == 503) {
+        if (status == 503 || status == 429) {
             int millis = problem.path("retry-after-ms").asInt();
-            assertThat(millis).as("retry-after-ms").isBetween(1_000, 30_000);
+            // The time until a quota returns has no upper limit.
+            assertThat(millis).as("retry-after-ms").isBetween(1_000, status == 503 ? 30_000 : Integer.MAX_VALUE);
             assertThat(Integer.parseInt(Objects.requireNonNull(answer.header("retry-after"), "retry-after")))
                     .isEqualTo((millis + 999) / 1000);
         } else {

@@ -296,6 +296,22 @@ class MalformedRoutesTest {
                                 "unknown filter",
                                 "StripPrefix")),
                 row(
+                        "Spring Cloud Gateway's rate limiter, whose Redis is not there",
+                        """
+                        weir.backends.orders.uri: http://orders:8080
+                        spring.cloud.gateway.server.webflux.routes:
+                          - id: orders
+                            uri: backend://orders
+                            predicates: [Path=/orders/**]
+                            filters:
+                              - RequestRateLimiter=1
+                        """,
+                        problem(
+                                7,
+                                "spring.cloud.gateway.server.webflux.routes[0].filters[0]",
+                                "RequestRateLimiter=1",
+                                "RequestRateLimiter is disabled, or needs a library that this gateway does not contain")),
+                row(
                         "a filter without a name",
                         """
                         weir.backends.orders.uri: http://orders:8080

@@ -28,6 +28,47 @@ class MalformedValuesTest {
     static Stream<MalformedConfiguration> values() {
         return Stream.of(
                 row(
+                        "a rate limit with values out of their ranges",
+                        """
+                        spring.cloud.gateway.server.webflux.routes:
+                          - { id: orders, uri: "backend://orders", predicates: ["Path=/orders/**"] }
+                        weir:
+                          backends.orders.uri: http://orders:8080
+                          routes:
+                            orders:
+                              rate-limit:
+                                permits: 0
+                                period: 500ms
+                                burst: 1000001
+                                max-keys: 999
+                        """,
+                        problem(8, "weir.routes.orders.rate-limit.permits", "0", "expected: 1 to 1000000"),
+                        problem(9, "weir.routes.orders.rate-limit.period", "500ms", "expected: 1s to 1d"),
+                        problem(10, "weir.routes.orders.rate-limit.burst", "1000001", "expected: 1 to 1000000"),
+                        problem(11, "weir.routes.orders.rate-limit.max-keys", "999", "expected: 1000 to 10000000")),
+                row(
+                        "a rate limit without a number, and with an unknown key",
+                        """
+                        spring.cloud.gateway.server.webflux.routes:
+                          - { id: orders, uri: "backend://orders", predicates: ["Path=/orders/**"] }
+                        weir:
+                          backends.orders.uri: http://orders:8080
+                          routes:
+                            orders:
+                              rate-limit:
+                                key: "claim:sub"
+                        """,
+                        problem(
+                                8,
+                                "weir.routes.orders.rate-limit.key",
+                                "claim:sub",
+                                "expected: client-address, header:NAME or route"),
+                        problem(
+                                7,
+                                "weir.routes.orders.rate-limit.permits",
+                                null,
+                                "missing; expected: a whole number, 1 to 1000000")),
+                row(
                         "a duration below its range",
                         """
                         weir:

@@ -6,6 +6,7 @@ import io.weir.config.check.ConfigurationMetadata.Documented;
 import io.weir.config.check.PropertySchema.ListSchema;
 import io.weir.config.check.PropertySchema.ValueSchema;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -105,7 +106,10 @@ class ShippedConfigurationTest {
                 .extracting(AnnotatedLine::comment)
                 .anySatisfy(comment -> assertThat(ranges(documented)).allMatch(comment::contains));
         if (documented.property().isRequired()) {
-            assertThat(settings).noneMatch(AnnotatedLine::isDisabled);
+            // In a group that is off by default, the required property is off, too.
+            assertThat(settings)
+                    .filteredOn(setting -> !isInDisabledGroup(setting))
+                    .noneMatch(AnnotatedLine::isDisabled);
         } else if (defaults == null || documented.property().schema() instanceof PropertySchema.MapSchema) {
             assertThat(settings)
                     .allMatch(AnnotatedLine::isDisabled)
@@ -174,6 +178,15 @@ class ShippedConfigurationTest {
         return settings().stream()
                 .filter(setting -> setting.path().equals(path))
                 .toList();
+    }
+
+    private static boolean isInDisabledGroup(AnnotatedLine setting) {
+        String group = setting.path().substring(0, setting.path().lastIndexOf('.'));
+        try {
+            return settings(group).stream().anyMatch(AnnotatedLine::isDisabled);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     /** The lines below {@code weir}. */

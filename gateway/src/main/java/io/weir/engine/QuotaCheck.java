@@ -1,0 +1,34 @@
+package io.weir.engine;
+
+import io.weir.engine.Decision.Refuse;
+import io.weir.outcome.Reason;
+import io.weir.ratelimit.Quota;
+import io.weir.ratelimit.RateLimiter;
+import org.jspecify.annotations.Nullable;
+
+/** Takes an exchange's permit from its route's rate limit. Called once per exchange. */
+final class QuotaCheck {
+
+    private QuotaCheck() {}
+
+    /**
+     * The refusal of a request over its caller's quota; null: the request may proceed. A refusal that is not
+     * enforced is counted.
+     */
+    static @Nullable Refuse refusal(ExchangeRecord record) {
+        RateLimiter limiter = record.route().rateLimiter();
+        if (limiter == null) {
+            return null;
+        }
+        Caller caller = record.caller();
+        Quota quota = limiter.take(caller.headers(), caller::callerAddress);
+        if (!limiter.isEnforced()) {
+            if (!quota.isAllowed()) {
+                record.backend().observer().wouldRefuse(Reason.RATE_LIMITED);
+            }
+            return null;
+        }
+        record.quota = quota;
+        return quota.isAllowed() ? null : Refuse.RATE_LIMITED;
+    }
+}
