@@ -1,10 +1,12 @@
 package io.weir.door;
 
 import io.netty.buffer.ByteBuf;
+import io.netty.channel.Channel;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.util.AttributeKey;
 import io.netty.util.NetUtil;
+import io.weir.edge.ClientLimits;
 import io.weir.edge.EdgeProperties;
 import io.weir.edge.Forwarding;
 import io.weir.edge.MalformedTargetException;
@@ -54,6 +56,7 @@ public final class FrontDoor implements HttpHandler {
     private final EdgeProperties properties;
     private final Forwarding forwarding;
     private final long readIdleNanos;
+    private final ClientLimits clients;
     private final DoorListener listener;
 
     /**
@@ -64,6 +67,7 @@ public final class FrontDoor implements HttpHandler {
      * @param routes supplies the current routes
      * @param generalDoor follows requests through WebFlux's handler
      * @param properties the edge's properties
+     * @param clients limits the requests of each client
      * @param listener receives requests that have no exchange
      */
     public FrontDoor(
@@ -72,6 +76,7 @@ public final class FrontDoor implements HttpHandler {
             Supplier<Routes> routes,
             GeneralDoor generalDoor,
             EdgeProperties properties,
+            ClientLimits clients,
             DoorListener listener) {
         this.webFlux = webFlux;
         this.engine = engine;
@@ -80,6 +85,7 @@ public final class FrontDoor implements HttpHandler {
         this.properties = properties;
         this.forwarding = new Forwarding(properties);
         this.readIdleNanos = properties.readIdleTimeout().toNanos();
+        this.clients = clients;
         this.listener = listener;
     }
 
@@ -110,7 +116,7 @@ public final class FrontDoor implements HttpHandler {
         long arrivedAtNanos = engine.nanoTime();
         HttpServerRequest in = ServerHttpRequestDecorator.getNativeRequest(request);
         HttpServerResponse out = ServerHttpResponseDecorator.getNativeResponse(response);
-        ((ChannelOperations<?, ?>) in).channel().attr(HANDLED).set(Boolean.TRUE);
+        channelOf(in).attr(HANDLED).set(Boolean.TRUE);
         RequestTarget target;
         try {
             target = RequestTarget.parse(in.uri(), properties.allowEncodedSlashes());
@@ -121,6 +127,10 @@ public final class FrontDoor implements HttpHandler {
         if (target.authority() != null) {
             // The target's authority overrides Host (RFC 9112, 3.2.2), for the match and for the backend.
             in.requestHeaders().set(HttpHeaderNames.HOST, target.authority());
+        }
+        Refusal overLimit = clients.limitsRequests() ? clients.begin(channelOf(in), forwardedAddress(in)) : null;
+        if (overLimit != null) {
+            return refuse(overLimit, inbound(in, out, target, NONE));
         }
         Routes current = routes.get();
         return switch (current.table().match(request, target.path())) {
@@ -171,7 +181,7 @@ public final class FrontDoor implements HttpHandler {
      * the same path and address.
      */
     private ServerHttpRequest normalise(ServerHttpRequest request, HttpServerRequest in, RequestTarget target) {
-        InetSocketAddress caller = forwardedCaller(in);
+        InetAddress caller = forwardedAddress(in);
         if (caller == null && in.uri().equals(target.pathAndQuery())) {
             return request;
         }
@@ -179,7 +189,7 @@ public final class FrontDoor implements HttpHandler {
         ServerHttpRequest.Builder normalised = request.mutate()
                 .uri(URI.create(seen.getScheme() + "://" + seen.getRawAuthority() + target.pathAndQuery()));
         if (caller != null) {
-            normalised.remoteAddress(caller);
+            normalised.remoteAddress(new InetSocketAddress(caller, 0));
         }
         return normalised.build();
     }
@@ -187,14 +197,18 @@ public final class FrontDoor implements HttpHandler {
     /**
      * The caller's address as trusted proxies report it; null if the caller is the peer of the connection.
      */
-    private @Nullable InetSocketAddress forwardedCaller(HttpServerRequest in) {
+    private @Nullable InetAddress forwardedAddress(HttpServerRequest in) {
         InetSocketAddress peer = (InetSocketAddress) in.connectionRemoteAddress();
         if (peer == null || !forwarding.isTrusted(peer)) {
             return null;
         }
         InetAddress caller =
                 NetUtil.createInetAddressFromIpAddressString(forwarding.callerAddress(in.requestHeaders(), peer));
-        return caller == null || caller.equals(peer.getAddress()) ? null : new InetSocketAddress(caller, 0);
+        return caller == null || caller.equals(peer.getAddress()) ? null : caller;
+    }
+
+    private static Channel channelOf(HttpServerRequest in) {
+        return ((ChannelOperations<?, ?>) in).channel();
     }
 
     private InboundRequest inbound(HttpServerRequest in, HttpServerResponse out, RequestTarget target, String door) {

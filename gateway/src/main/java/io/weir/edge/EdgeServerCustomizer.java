@@ -24,12 +24,14 @@ public final class EdgeServerCustomizer implements NettyServerCustomizer {
      *
      * @param properties the limits
      * @param drain decides when connections close
+     * @param clients limits the connections of each client
      * @param listener receives connections, and refusals of requests that have no exchange
      */
-    public EdgeServerCustomizer(EdgeProperties properties, Drain drain, EdgeListener listener) {
+    public EdgeServerCustomizer(
+            EdgeProperties properties, Drain drain, ClientLimits clients, EdgeListener listener) {
         this.properties = properties;
         this.rules = EdgeRules.of(properties, drain, listener);
-        this.connections = new ConnectionRegistry(properties.maxConnections());
+        this.connections = new ConnectionRegistry(properties.maxConnections(), clients);
     }
 
     /** The callers' connections. */

@@ -2,12 +2,15 @@ package io.weir.edge;
 
 import java.time.Duration;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 import org.springframework.util.unit.DataSize;
 
 /** Builds edge properties for tests: the defaults, except for the fields that a test sets. */
 final class TestEdgeProperties {
 
     int maxConnections = 20_000;
+    @Nullable Integer maxConnectionsPerClient;
+    @Nullable Integer maxRequestsPerClient;
     int maxUriLength = 8 * 1024;
     int maxHeaderSize = 16 * 1024;
     int maxHeaderCount = 100;
@@ -22,9 +25,19 @@ final class TestEdgeProperties {
         return edge.properties();
     }
 
+    /** Limits of clients that count nothing. */
+    static ClientLimits unlimitedClients() {
+        TestEdgeProperties edge = new TestEdgeProperties();
+        edge.maxConnectionsPerClient = edge.maxConnections;
+        edge.maxRequestsPerClient = 1;
+        return new ClientLimits(edge.properties(), 1);
+    }
+
     EdgeProperties properties() {
         return new EdgeProperties(
                 maxConnections,
+                maxConnectionsPerClient,
+                maxRequestsPerClient,
                 DataSize.ofBytes(maxUriLength),
                 DataSize.ofBytes(maxHeaderSize),
                 maxHeaderCount,

@@ -122,6 +122,7 @@ class MetersTest {
                         sampler,
                         fixture.drain,
                         new EdgeMetersTest.FixedConnections(3, 100, 7),
+                        new EdgeMetersTest.FixedClients(2, 50, 4, 60, 5),
                         log)) {
             Route observed = fixture.route(fixture.backend(backend), null, route);
             fixture.refused(observed, ObservedGateway.caller(), Duration.ZERO);
