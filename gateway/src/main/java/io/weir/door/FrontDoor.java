@@ -6,6 +6,7 @@ import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.util.AttributeKey;
 import io.netty.util.NetUtil;
+import io.weir.edge.CallerPeer;
 import io.weir.edge.ClientLimits;
 import io.weir.edge.EdgeProperties;
 import io.weir.edge.Forwarding;
@@ -181,7 +182,7 @@ public final class FrontDoor implements HttpHandler {
      * the same path and address.
      */
     private ServerHttpRequest normalise(ServerHttpRequest request, HttpServerRequest in, RequestTarget target) {
-        InetAddress caller = forwardedAddress(in);
+        InetSocketAddress caller = reportedCaller(in);
         if (caller == null && in.uri().equals(target.pathAndQuery())) {
             return request;
         }
@@ -189,16 +190,27 @@ public final class FrontDoor implements HttpHandler {
         ServerHttpRequest.Builder normalised = request.mutate()
                 .uri(URI.create(seen.getScheme() + "://" + seen.getRawAuthority() + target.pathAndQuery()));
         if (caller != null) {
-            normalised.remoteAddress(new InetSocketAddress(caller, 0));
+            normalised.remoteAddress(caller);
         }
         return normalised.build();
     }
 
     /**
-     * The caller's address as trusted proxies report it; null if the caller is the peer of the connection.
+     * The caller's address if a trusted proxy reports it, in a field or by the PROXY protocol; null if the
+     * caller is the connection's other end.
      */
+    private @Nullable InetSocketAddress reportedCaller(HttpServerRequest in) {
+        InetAddress forwarded = forwardedAddress(in);
+        if (forwarded != null) {
+            return new InetSocketAddress(forwarded, 0);
+        }
+        InetSocketAddress peer = CallerPeer.of(channelOf(in));
+        return peer == null || peer.equals(in.connectionRemoteAddress()) ? null : peer;
+    }
+
+    /** The caller's address as trusted proxies forward it; null if the caller is the peer. */
     private @Nullable InetAddress forwardedAddress(HttpServerRequest in) {
-        InetSocketAddress peer = (InetSocketAddress) in.connectionRemoteAddress();
+        InetSocketAddress peer = CallerPeer.of(channelOf(in));
         if (peer == null || !forwarding.isTrusted(peer)) {
             return null;
         }

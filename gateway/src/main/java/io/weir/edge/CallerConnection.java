@@ -7,6 +7,7 @@ import io.netty.util.concurrent.Future;
 import io.netty.util.concurrent.ScheduledFuture;
 import io.weir.edge.ClientUsage.Unit;
 import io.weir.outcome.Reason;
+import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -42,9 +43,9 @@ final class CallerConnection implements Runnable {
 
     private final Channel channel;
     private final EdgeRules rules;
-    private final @Nullable SocketAddress remote;
     private final long openedAtNanos;
     private final ClientLimits clients;
+    private @Nullable SocketAddress remote;
 
     /** The entry of the connection's client; null: it is not limited. */
     private @Nullable ClientUsage client;
@@ -100,8 +101,36 @@ final class CallerConnection implements Runnable {
         }
     }
 
+    /** The caller's address; null if it was not known when the connection was accepted. */
+    @Nullable
+    SocketAddress remote() {
+        return remote;
+    }
+
+    /**
+     * Uses the address of the PROXY protocol's header from now on.
+     *
+     * @param source the caller's address, which may be unresolved; null: the peer's own address stays
+     * @return false if the address has too many connections, of which this is not one
+     */
+    boolean identify(@Nullable InetSocketAddress source) {
+        if (source == null) {
+            return true;
+        }
+        remote = source;
+        if (!clients.counts(source.getAddress())) {
+            return true;
+        }
+        client = clients.addConnection(source.getAddress(), nowNanos());
+        return client != null;
+    }
+
+    void close() {
+        channel.close();
+    }
+
     /** Replaces the guard; a running timeout goes on. */
-    void setGuard(Guard next) {
+    void setGuard(@Nullable Guard next) {
         guard = next;
     }
 

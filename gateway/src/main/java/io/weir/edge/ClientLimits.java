@@ -11,6 +11,7 @@ import io.weir.outcome.RetryAfter;
 import io.weir.outcome.ThrottledLog;
 import java.net.Inet6Address;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.LongAdder;
@@ -168,11 +169,16 @@ public final class ClientLimits {
         return null;
     }
 
+    private static @Nullable InetAddress peerOf(Channel channel) {
+        InetSocketAddress peer = CallerPeer.of(channel);
+        return peer == null ? null : peer.getAddress();
+    }
+
     private Refusal refuse(Channel channel, @Nullable InetAddress forwarded) {
         refusedRequests.increment();
         requestLog.warn(
                 channel.eventLoop().ticker().nanoTime(),
-                () -> "Request of " + (forwarded == null ? channel.remoteAddress() : text(forwarded))
+                () -> "Request of " + text(forwarded == null ? peerOf(channel) : forwarded)
                         + " refused: the client has " + requestLimit
                         + " under way (expected: at most weir.edge.max-requests-per-client)");
         return new Refusal(

@@ -18,6 +18,7 @@ final class TestEdgeProperties {
     Duration headTimeout = Duration.ofSeconds(10);
     Duration keepAliveTimeout = Duration.ofSeconds(75);
     List<String> trustedProxies = List.of();
+    ProxyProtocol proxyProtocol = ProxyProtocol.OFF;
 
     static EdgeProperties trusting(String... networks) {
         TestEdgeProperties edge = new TestEdgeProperties();
@@ -52,6 +53,7 @@ final class TestEdgeProperties {
                 keepAliveTimeout,
                 DataSize.ofMegabytes(1),
                 trustedProxies,
+                proxyProtocol,
                 false,
                 false);
     }
