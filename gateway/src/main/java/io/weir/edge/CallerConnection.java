@@ -90,6 +90,10 @@ final class CallerConnection implements Runnable {
     void requestBegins(ClientUsage usage) {
         requestEnds();
         requestClient = usage;
+        if (!channel.isOpen()) {
+            // closed() may have run already.
+            requestEnds();
+        }
     }
 
     /** The response to an HTTP/1 request is written. */
@@ -111,13 +115,18 @@ final class CallerConnection implements Runnable {
      * Uses the address of the PROXY protocol's header from now on.
      *
      * @param source the caller's address, which may be unresolved; null: the peer's own address stays
-     * @return false if the address has too many connections, of which this is not one
+     * @return false if the address has too many connections, of which this is not one, or if the connection is
+     *     closed
      */
     boolean identify(@Nullable InetSocketAddress source) {
         if (source == null) {
             return true;
         }
         remote = source;
+        if (!channel.isOpen()) {
+            // closed() may have run already, and would not end a count.
+            return false;
+        }
         if (!clients.counts(source.getAddress())) {
             return true;
         }

@@ -2,11 +2,14 @@ package io.weir.edge;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.util.NetUtil;
+import io.weir.drain.Drain;
 import io.weir.edge.ClientUsage.Result;
 import io.weir.edge.ClientUsage.Unit;
 import java.net.Inet6Address;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -166,6 +169,54 @@ class ClientLimitsTest {
         } catch (Exception e) {
             throw new IllegalStateException(e);
         }
+    }
+
+    // ---------------------------------------------------------------- ends of a connection
+
+    private CallerConnection connection(EmbeddedChannel channel, @Nullable ClientUsage usage) {
+        EdgeRules rules = EdgeRules.of(new TestEdgeProperties().properties(), new Drain(), EdgeListener.NONE);
+        return new CallerConnection(channel, rules, limits, usage);
+    }
+
+    @Test
+    void endsBothCountsOnceWhenAConnectionIsClosed() {
+        EmbeddedChannel channel = new EmbeddedChannel();
+        ClientUsage usage = Objects.requireNonNull(connect("192.0.2.1"));
+        CallerConnection connection = connection(channel, usage);
+        assertThat(limits.begin(channel, null)).isNull();
+        assertThat(usage.count(Unit.REQUEST)).isEqualTo(1);
+
+        connection.closed();
+        connection.closed();
+        connection.requestEnds();
+
+        assertThat(limits.clients()).isZero();
+    }
+
+    @Test
+    void endsTheCountOfARequestThatBeginsAfterTheClose() {
+        EmbeddedChannel channel = new EmbeddedChannel();
+        CallerConnection connection = connection(channel, null);
+        channel.close();
+        connection.closed();
+
+        assertThat(limits.begin(channel, address("192.0.2.1"))).isNull();
+
+        assertThat(limits.clients()).isZero();
+    }
+
+    @Test
+    void countsNoConnectionThatWasClosedBeforeItsProxyHeader() {
+        EmbeddedChannel channel = new EmbeddedChannel();
+        CallerConnection connection = connection(channel, null);
+        channel.close();
+        connection.closed();
+
+        assertThat(connection.identify(new InetSocketAddress(address("192.0.2.1"), 1)))
+                .isFalse();
+
+        assertThat(limits.clients()).isZero();
+        assertThat(limits.rejectedConnections()).isZero();
     }
 
     // ---------------------------------------------------------------- limits
