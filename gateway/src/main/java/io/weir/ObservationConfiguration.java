@@ -8,6 +8,7 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.weir.accesslog.AccessLog;
 import io.weir.config.WeirProperties;
 import io.weir.config.check.BuildVersion;
+import io.weir.edge.ClientLimits;
 import io.weir.engine.Engine;
 import io.weir.live.RouteRecorders;
 import io.weir.management.EventRings;
@@ -68,6 +69,7 @@ class ObservationConfiguration {
             GatewayState state,
             OverloadSampler sampler,
             ObjectProvider<EdgeServer> server,
+            ClientLimits clients,
             ObjectProvider<AccessLog> accessLog) {
         // The server is created later: it needs the recorder, which needs these meters.
         return new EdgeMeters(
@@ -77,6 +79,7 @@ class ObservationConfiguration {
                 sampler,
                 state.drain(),
                 new ServerConnections(server),
+                new ClientFigures(clients),
                 accessLog.getIfAvailable());
     }
 
@@ -120,6 +123,34 @@ class ObservationConfiguration {
         @Override
         public long rejected() {
             return server.getObject().connections().rejected();
+        }
+    }
+
+    private record ClientFigures(ClientLimits limits) implements EdgeMeters.Clients {
+
+        @Override
+        public int clients() {
+            return limits.clients();
+        }
+
+        @Override
+        public int connectionLimit() {
+            return limits.connectionLimit();
+        }
+
+        @Override
+        public long rejectedConnections() {
+            return limits.rejectedConnections();
+        }
+
+        @Override
+        public int requestLimit() {
+            return limits.requestLimit();
+        }
+
+        @Override
+        public long refusedRequests() {
+            return limits.refusedRequests();
         }
     }
 }

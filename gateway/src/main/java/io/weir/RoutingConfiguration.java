@@ -12,6 +12,7 @@ import io.weir.door.RefusalHandler;
 import io.weir.door.RouteCompiler;
 import io.weir.door.WeirRoutePredicateHandlerMapping;
 import io.weir.drain.Drain;
+import io.weir.edge.ClientLimits;
 import io.weir.edge.EdgeServerCustomizer;
 import io.weir.engine.Engine;
 import io.weir.live.ConfigurationApplier;
@@ -142,6 +143,7 @@ class RoutingConfiguration {
             LiveRoutes routes,
             GeneralDoor generalDoor,
             WeirProperties properties,
+            ClientLimits clients,
             EdgeRecorder recorder) {
         return new FrontDoor(
                 WebHttpHandlerBuilder.applicationContext(context)
@@ -151,16 +153,25 @@ class RoutingConfiguration {
                 routes,
                 generalDoor,
                 properties.edge(),
+                clients,
                 recorder);
+    }
+
+    @Bean
+    ClientLimits clientLimits(WeirProperties properties) {
+        return new ClientLimits(
+                properties.edge(), properties.overload().maxInFlight());
     }
 
     @Bean
     EdgeServer edgeServer(
             WeirProperties properties,
             Drain drain,
+            ClientLimits clients,
             EdgeRecorder recorder,
             SslBundles sslBundles,
             ObjectProvider<FrontDoor> door) {
-        return new EdgeServer(new EdgeServerCustomizer(properties.edge(), drain, recorder), sslBundles, door);
+        return new EdgeServer(
+                new EdgeServerCustomizer(properties.edge(), drain, clients, recorder), sslBundles, door);
     }
 }

@@ -1,10 +1,13 @@
 package io.weir.door;
 
 import io.netty.buffer.ByteBuf;
+import io.netty.channel.Channel;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.util.AttributeKey;
 import io.netty.util.NetUtil;
+import io.weir.edge.CallerPeer;
+import io.weir.edge.ClientLimits;
 import io.weir.edge.EdgeProperties;
 import io.weir.edge.Forwarding;
 import io.weir.edge.MalformedTargetException;
@@ -55,6 +58,7 @@ public final class FrontDoor implements HttpHandler {
     private final Forwarding forwarding;
     private final @Nullable PriorityHeader priorityHeader;
     private final long readIdleNanos;
+    private final ClientLimits clients;
     private final DoorListener listener;
 
     /**
@@ -65,6 +69,7 @@ public final class FrontDoor implements HttpHandler {
      * @param routes supplies the current routes
      * @param generalDoor follows requests through WebFlux's handler
      * @param properties the edge's properties
+     * @param clients limits the requests of each client
      * @param listener receives requests that have no exchange
      */
     public FrontDoor(
@@ -73,6 +78,7 @@ public final class FrontDoor implements HttpHandler {
             Supplier<Routes> routes,
             GeneralDoor generalDoor,
             EdgeProperties properties,
+            ClientLimits clients,
             DoorListener listener) {
         this.webFlux = webFlux;
         this.engine = engine;
@@ -83,6 +89,7 @@ public final class FrontDoor implements HttpHandler {
         String header = properties.priorityHeader();
         this.priorityHeader = header == null ? null : new PriorityHeader(header, forwarding, listener);
         this.readIdleNanos = properties.readIdleTimeout().toNanos();
+        this.clients = clients;
         this.listener = listener;
     }
 
@@ -113,7 +120,7 @@ public final class FrontDoor implements HttpHandler {
         long arrivedAtNanos = engine.nanoTime();
         HttpServerRequest in = ServerHttpRequestDecorator.getNativeRequest(request);
         HttpServerResponse out = ServerHttpResponseDecorator.getNativeResponse(response);
-        ((ChannelOperations<?, ?>) in).channel().attr(HANDLED).set(Boolean.TRUE);
+        channelOf(in).attr(HANDLED).set(Boolean.TRUE);
         RequestTarget target;
         try {
             target = RequestTarget.parse(in.uri(), properties.allowEncodedSlashes());
@@ -124,6 +131,10 @@ public final class FrontDoor implements HttpHandler {
         if (target.authority() != null) {
             // The target's authority overrides Host (RFC 9112, 3.2.2), for the match and for the backend.
             in.requestHeaders().set(HttpHeaderNames.HOST, target.authority());
+        }
+        Refusal overLimit = clients.limitsRequests() ? clients.begin(channelOf(in), forwardedAddress(in)) : null;
+        if (overLimit != null) {
+            return refuse(overLimit, inbound(in, out, target, NONE));
         }
         Routes current = routes.get();
         return switch (current.table().match(request, target.path())) {
@@ -174,7 +185,7 @@ public final class FrontDoor implements HttpHandler {
      * the same path and address.
      */
     private ServerHttpRequest normalise(ServerHttpRequest request, HttpServerRequest in, RequestTarget target) {
-        InetSocketAddress caller = forwardedCaller(in);
+        InetSocketAddress caller = reportedCaller(in);
         if (caller == null && in.uri().equals(target.pathAndQuery())) {
             return request;
         }
@@ -188,16 +199,31 @@ public final class FrontDoor implements HttpHandler {
     }
 
     /**
-     * The caller's address as trusted proxies report it; null if the caller is the peer of the connection.
+     * The caller's address if a trusted proxy reports it, in a field or by the PROXY protocol; null if the
+     * caller is the connection's other end.
      */
-    private @Nullable InetSocketAddress forwardedCaller(HttpServerRequest in) {
-        InetSocketAddress peer = (InetSocketAddress) in.connectionRemoteAddress();
+    private @Nullable InetSocketAddress reportedCaller(HttpServerRequest in) {
+        InetAddress forwarded = forwardedAddress(in);
+        if (forwarded != null) {
+            return new InetSocketAddress(forwarded, 0);
+        }
+        InetSocketAddress peer = CallerPeer.of(channelOf(in));
+        return peer == null || peer.equals(in.connectionRemoteAddress()) ? null : peer;
+    }
+
+    /** The caller's address as trusted proxies forward it; null if the caller is the peer. */
+    private @Nullable InetAddress forwardedAddress(HttpServerRequest in) {
+        InetSocketAddress peer = CallerPeer.of(channelOf(in));
         if (peer == null || !forwarding.isTrusted(peer)) {
             return null;
         }
         InetAddress caller =
                 NetUtil.createInetAddressFromIpAddressString(forwarding.callerAddress(in.requestHeaders(), peer));
-        return caller == null || caller.equals(peer.getAddress()) ? null : new InetSocketAddress(caller, 0);
+        return caller == null || caller.equals(peer.getAddress()) ? null : caller;
+    }
+
+    private static Channel channelOf(HttpServerRequest in) {
+        return ((ChannelOperations<?, ?>) in).channel();
     }
 
     private InboundRequest inbound(HttpServerRequest in, HttpServerResponse out, RequestTarget target, String door) {

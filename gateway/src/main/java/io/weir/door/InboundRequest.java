@@ -18,6 +18,7 @@ import io.netty.handler.codec.http2.Http2StreamChannel;
 import io.netty.util.AsciiString;
 import io.netty.util.concurrent.ScheduledFuture;
 import io.weir.deadline.CallerTimeout;
+import io.weir.edge.CallerPeer;
 import io.weir.edge.Forwarding;
 import io.weir.edge.HopByHop;
 import io.weir.edge.LastResponseHandler;
@@ -198,7 +199,7 @@ final class InboundRequest implements RequestFacts {
         toBackend.set(
                 HttpHeaderNames.HOST, preserved == null ? backend.settings().authority() : preserved);
         toBackend.set(RequestId.X_REQUEST_ID, requestId());
-        InetSocketAddress peer = (InetSocketAddress) request.connectionRemoteAddress();
+        InetSocketAddress peer = CallerPeer.of(channel);
         if (peer != null) {
             forwarding.write(
                     toBackend, request.requestHeaders(), peer, request.connectionScheme(), host == null ? "" : host);
@@ -397,7 +398,7 @@ final class InboundRequest implements RequestFacts {
 
     @Override
     public String scheme() {
-        InetSocketAddress peer = (InetSocketAddress) request.connectionRemoteAddress();
+        InetSocketAddress peer = CallerPeer.of(channel);
         String scheme = request.connectionScheme();
         return peer == null ? scheme : forwarding.callerScheme(request.requestHeaders(), peer, scheme);
     }
@@ -442,7 +443,7 @@ final class InboundRequest implements RequestFacts {
 
     @Override
     public String callerAddress() {
-        InetSocketAddress peer = (InetSocketAddress) request.connectionRemoteAddress();
+        InetSocketAddress peer = CallerPeer.of(channel);
         return peer == null ? "" : forwarding.callerAddress(request.requestHeaders(), peer);
     }
 }

@@ -1,9 +1,13 @@
 package io.weir.edge;
 
 import io.netty.channel.Channel;
+import io.netty.handler.codec.http2.Http2StreamChannel;
+import io.netty.util.AttributeKey;
 import io.netty.util.concurrent.Future;
 import io.netty.util.concurrent.ScheduledFuture;
+import io.weir.edge.ClientUsage.Unit;
 import io.weir.outcome.Reason;
+import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -34,10 +38,20 @@ final class CallerConnection implements Runnable {
 
     private static final Logger log = LoggerFactory.getLogger(CallerConnection.class);
 
+    private static final AttributeKey<CallerConnection> CONNECTION =
+            AttributeKey.valueOf(CallerConnection.class, "connection");
+
     private final Channel channel;
     private final EdgeRules rules;
-    private final @Nullable SocketAddress remote;
     private final long openedAtNanos;
+    private final ClientLimits clients;
+    private @Nullable SocketAddress remote;
+
+    /** The entry of the connection's client; null: it is not limited. */
+    private @Nullable ClientUsage client;
+
+    /** The entry in which the present HTTP/1 request counts; null: none does. */
+    private @Nullable ClientUsage requestClient;
 
     private @Nullable Guard guard;
     private boolean isArmed;
@@ -45,15 +59,87 @@ final class CallerConnection implements Runnable {
     private @Nullable ScheduledFuture<?> task;
     private long taskAtNanos;
 
-    CallerConnection(Channel channel, EdgeRules rules) {
+    /**
+     * A connection that was accepted.
+     *
+     * @param client the entry in which the connection counts; null: it does not count
+     */
+    CallerConnection(Channel channel, EdgeRules rules, ClientLimits clients, @Nullable ClientUsage client) {
         this.channel = channel;
         this.rules = rules;
         this.remote = channel.remoteAddress();
         this.openedAtNanos = nowNanos();
+        this.clients = clients;
+        this.client = client;
+        channel.attr(CONNECTION).set(this);
+    }
+
+    /** The connection of a request's channel; null if the channel is not guarded. */
+    static @Nullable CallerConnection of(Channel channel) {
+        Channel connection = channel instanceof Http2StreamChannel ? channel.parent() : channel;
+        return connection.attr(CONNECTION).get();
+    }
+
+    /** The entry of the connection's client; null: it is not limited. */
+    @Nullable
+    ClientUsage client() {
+        return client;
+    }
+
+    /** An HTTP/1 request counts for a client until its response is written, or the connection is closed. */
+    void requestBegins(ClientUsage usage) {
+        requestEnds();
+        requestClient = usage;
+        if (!channel.isOpen()) {
+            // closed() may have run already.
+            requestEnds();
+        }
+    }
+
+    /** The response to an HTTP/1 request is written. */
+    void requestEnds() {
+        ClientUsage usage = requestClient;
+        if (usage != null) {
+            requestClient = null;
+            clients.remove(usage, Unit.REQUEST);
+        }
+    }
+
+    /** The caller's address; null if it was not known when the connection was accepted. */
+    @Nullable
+    SocketAddress remote() {
+        return remote;
+    }
+
+    /**
+     * Uses the address of the PROXY protocol's header from now on.
+     *
+     * @param source the caller's address, which may be unresolved; null: the peer's own address stays
+     * @return false if the address has too many connections, of which this is not one, or if the connection is
+     *     closed
+     */
+    boolean identify(@Nullable InetSocketAddress source) {
+        if (source == null) {
+            return true;
+        }
+        remote = source;
+        if (!channel.isOpen()) {
+            // closed() may have run already, and would not end a count.
+            return false;
+        }
+        if (!clients.counts(source.getAddress())) {
+            return true;
+        }
+        client = clients.addConnection(source.getAddress(), nowNanos());
+        return client != null;
+    }
+
+    void close() {
+        channel.close();
     }
 
     /** Replaces the guard; a running timeout goes on. */
-    void setGuard(Guard next) {
+    void setGuard(@Nullable Guard next) {
         guard = next;
     }
 
@@ -143,8 +229,17 @@ final class CallerConnection implements Runnable {
         log.debug("{}: TLS handshake failed: {}", channel, cause.toString());
     }
 
-    /** Cancels the scheduled task of a closed connection, which would keep the connection in memory. */
+    /**
+     * Cancels the scheduled task of a closed connection, which would keep the connection in memory, and ends
+     * its count.
+     */
     void closed() {
+        requestEnds();
+        ClientUsage usage = client;
+        if (usage != null) {
+            client = null;
+            clients.remove(usage, Unit.CONNECTION);
+        }
         isArmed = false;
         Future<?> scheduled = task;
         if (scheduled != null) {

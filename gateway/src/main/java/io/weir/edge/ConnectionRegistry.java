@@ -1,6 +1,8 @@
 package io.weir.edge;
 
 import io.netty.channel.Channel;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -8,7 +10,7 @@ import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The open connections of callers: enforces their limit, and announces the gateway's shutdown to them.
+ * The open connections of callers: enforces their limits, and announces the gateway's shutdown to them.
  * Thread-safe.
  */
 @SuppressWarnings("FutureReturnValueIgnored") // A failed write or close shows as the channel's close.
@@ -18,9 +20,11 @@ public final class ConnectionRegistry {
     private final AtomicInteger open = new AtomicInteger();
     private final LongAdder rejected = new LongAdder();
     private final int limit;
+    private final ClientLimits clients;
 
-    ConnectionRegistry(int limit) {
+    ConnectionRegistry(int limit, ClientLimits clients) {
         this.limit = limit;
+        this.clients = clients;
     }
 
     /** The number of open connections. */
@@ -33,7 +37,7 @@ public final class ConnectionRegistry {
         return limit;
     }
 
-    /** The number of connections that were rejected over the limit since the start. */
+    /** The number of connections that were rejected over the limit of all connections since the start. */
     public long rejected() {
         return rejected.sum();
     }
@@ -47,18 +51,28 @@ public final class ConnectionRegistry {
         connections.forEach(CallerConnection::drain);
     }
 
-    /** Registers an accepted connection; closes it and returns null if the limit is reached. */
+    /**
+     * Registers an accepted connection; closes it and returns null if the limit of all connections or of its
+     * client's connections is reached.
+     */
     @Nullable
     CallerConnection register(Channel channel, EdgeRules rules) {
         EdgeListener listener = rules.listener();
         if (open.incrementAndGet() > limit) {
-            open.decrementAndGet();
             rejected.increment();
-            listener.connectionRejected(channel.remoteAddress());
-            channel.close();
+            reject(channel, listener);
             return null;
         }
-        CallerConnection connection = new CallerConnection(channel, rules);
+        InetAddress address = channel.remoteAddress() instanceof InetSocketAddress peer ? peer.getAddress() : null;
+        ClientUsage client = null;
+        if (clients.counts(address)) {
+            client = clients.addConnection(address, channel.eventLoop().ticker().nanoTime());
+            if (client == null) {
+                reject(channel, listener);
+                return null;
+            }
+        }
+        CallerConnection connection = new CallerConnection(channel, rules, clients, client);
         connections.add(connection);
         listener.connectionOpened();
         channel.closeFuture().addListener(closed -> {
@@ -68,5 +82,11 @@ public final class ConnectionRegistry {
             listener.connectionClosed();
         });
         return connection;
+    }
+
+    private void reject(Channel channel, EdgeListener listener) {
+        open.decrementAndGet();
+        listener.connectionRejected(channel.remoteAddress());
+        channel.close();
     }
 }

@@ -17,6 +17,14 @@ import org.springframework.util.unit.DataSize;
  *
  * @param maxConnections callers' connections at once; 1 to 10000000. Over it, new connections are closed at
  *     once.
+ * @param maxConnectionsPerClient connections of one client address at once; 1 to 10000000; default: half of
+ *     {@code max-connections}, at least 1000. Over it, new connections of the address are closed at once.
+ *     {@code max-connections} or more: no bound. An IPv6 address counts by its /64 network. Connections of
+ *     {@code trusted-proxies} do not count.
+ * @param maxRequestsPerClient requests and HTTP/2 streams of one client address at once; 1 to 10000000;
+ *     default: half of {@code overload.max-in-flight}, at least 1000. Over it: 503
+ *     {@code gateway-overloaded}. {@code overload.max-in-flight} or more: no bound. Behind
+ *     {@code trusted-proxies}, the address that they forward counts.
  * @param maxUriLength length of the request line; 256B to 1MB; over it: 414.
  * @param maxHeaderSize size of the header section; 1KB to 1MB; over it: 431.
  * @param maxHeaderCount number of header fields, and of trailers; 1 to 10000; over it: 431.
@@ -52,6 +60,11 @@ import org.springframework.util.unit.DataSize;
  *     the route's {@code priority}. It is ignored from any other peer. Another value, or more than one value,
  *     is ignored and counted ({@code weir_priority_ignored_total}). Backends receive the field with the
  *     priority that the gateway has used.
+ * @param proxyProtocol whether {@code trusted-proxies} put a header of the PROXY protocol, version 1 or 2, in
+ *     front of each connection. {@code required}: they do, and no other peer may connect. {@code optional}: they
+ *     may; only for the change to {@code required}, because the callers of a balancer that sends no header can
+ *     send one. {@code off}, and for other peers {@code optional}: a header is a malformed request. The address
+ *     in the header becomes the caller's.
  * @param allowEncodedSlashes whether a path may contain {@code %2F} and {@code %5C}; they are refused
  *     otherwise, because gateway and backend may read them differently.
  * @param serverTiming whether responses carry {@code Server-Timing} with the time in the queue and in the
@@ -59,6 +72,8 @@ import org.springframework.util.unit.DataSize;
  */
 public record EdgeProperties(
         @DefaultValue("20000") @Min(1) @Max(10_000_000) int maxConnections,
+        @Nullable @Min(1) @Max(10_000_000) Integer maxConnectionsPerClient,
+        @Nullable @Min(1) @Max(10_000_000) Integer maxRequestsPerClient,
         @DefaultValue("8KB") @Min(256) @Max(1 << 20) DataSize maxUriLength,
         @DefaultValue("16KB") @Min(1 << 10) @Max(1 << 20) DataSize maxHeaderSize,
         @DefaultValue("100") @Min(1) @Max(10_000) int maxHeaderCount,
@@ -87,10 +102,14 @@ public record EdgeProperties(
         @Nullable @Pattern(regexp = "[!#$%&'*+.^_`|~0-9A-Za-z-]+", message = "the name of a header field")
         String priorityHeader,
 
+        @DefaultValue("off") ProxyProtocol proxyProtocol,
         @DefaultValue("false") boolean allowEncodedSlashes,
         @DefaultValue("false") boolean serverTiming) {
 
     private static final int DIRECT_MEMORY_DIVISOR = 10;
+
+    /** The lowest default of a limit per client: below it, the users behind one NAT could need the whole. */
+    private static final int MIN_DEFAULT_PER_CLIENT = 1000;
 
     /** Copies the list of proxies. */
     public EdgeProperties {
@@ -102,5 +121,23 @@ public record EdgeProperties(
         return readAheadTotal == null
                 ? Math.max(readAhead.toBytes(), PlatformDependent.maxDirectMemory() / DIRECT_MEMORY_DIVISOR)
                 : readAheadTotal.toBytes();
+    }
+
+    /** The configured {@code maxConnectionsPerClient}, or its default. */
+    public int connectionsPerClient() {
+        return maxConnectionsPerClient == null ? defaultPerClient(maxConnections) : maxConnectionsPerClient;
+    }
+
+    /**
+     * The configured {@code maxRequestsPerClient}, or its default.
+     *
+     * @param maxInFlight the limit on all exchanges in flight
+     */
+    public int requestsPerClient(int maxInFlight) {
+        return maxRequestsPerClient == null ? defaultPerClient(maxInFlight) : maxRequestsPerClient;
+    }
+
+    private static int defaultPerClient(int limitOfAll) {
+        return Math.max(limitOfAll / 2, MIN_DEFAULT_PER_CLIENT);
     }
 }

@@ -5,6 +5,7 @@ import io.netty.channel.ChannelOption;
 import io.netty.channel.ChannelPipeline;
 import io.netty.handler.codec.http2.CleartextHttp2ServerUpgradeHandler;
 import io.weir.drain.Drain;
+import java.net.InetSocketAddress;
 import org.springframework.boot.reactor.netty.NettyServerCustomizer;
 import reactor.netty.NettyPipeline;
 import reactor.netty.http.server.HttpServer;
@@ -18,18 +19,22 @@ public final class EdgeServerCustomizer implements NettyServerCustomizer {
     private final EdgeProperties properties;
     private final EdgeRules rules;
     private final ConnectionRegistry connections;
+    private final TrustedProxies balancers;
 
     /**
      * Creates the customizer of one server.
      *
      * @param properties the limits
      * @param drain decides when connections close
+     * @param clients limits the connections of each client
      * @param listener receives connections, and refusals of requests that have no exchange
      */
-    public EdgeServerCustomizer(EdgeProperties properties, Drain drain, EdgeListener listener) {
+    public EdgeServerCustomizer(
+            EdgeProperties properties, Drain drain, ClientLimits clients, EdgeListener listener) {
         this.properties = properties;
         this.rules = EdgeRules.of(properties, drain, listener);
-        this.connections = new ConnectionRegistry(properties.maxConnections());
+        this.balancers = TrustedProxies.of(properties.trustedProxies());
+        this.connections = new ConnectionRegistry(properties.maxConnections(), clients);
     }
 
     /** The callers' connections. */
@@ -66,6 +71,18 @@ public final class EdgeServerCustomizer implements NettyServerCustomizer {
         }
         if (pipeline.get(CleartextHttp2ServerUpgradeHandler.class) != null) {
             pipeline.addFirst(new Http2Scanner(connection));
+        }
+        if (properties.proxyProtocol() != ProxyProtocol.OFF) {
+            expectProxyHeader(pipeline, connection);
+        }
+    }
+
+    private void expectProxyHeader(ChannelPipeline pipeline, CallerConnection connection) {
+        boolean isRequired = properties.proxyProtocol() == ProxyProtocol.REQUIRED;
+        if (connection.remote() instanceof InetSocketAddress peer && balancers.contains(peer.getAddress())) {
+            ProxyHeaderHandler.install(pipeline, connection, isRequired);
+        } else if (isRequired) {
+            ProxyHeaderHandler.refuseOtherPeer(connection);
         }
     }
 }

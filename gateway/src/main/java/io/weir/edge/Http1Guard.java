@@ -187,6 +187,7 @@ final class Http1Guard extends ChannelDuplexHandler implements CallerConnection.
     }
 
     private void writeEnd(ChannelHandlerContext context, Object message, ChannelPromise promise) {
+        connection.requestEnds();
         boolean isLast = state.responseEnds();
         context.write(message, isLast ? LastResponseHandler.noteFlush(promise) : promise);
         if (isLast) {

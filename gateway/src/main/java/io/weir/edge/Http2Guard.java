@@ -417,7 +417,7 @@ final class Http2Guard extends ChannelDuplexHandler implements CallerConnection.
                 return;
             }
             isFlooded = true;
-            rules.listener().connectionFlooded(context().channel().remoteAddress());
+            rules.listener().connectionFlooded(connection.remote());
         }
         if (error == Http2Error.STREAM_CLOSED || Http2Violations.isCallersFault(error.code())) {
             reportViolation();

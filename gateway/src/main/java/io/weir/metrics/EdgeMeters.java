@@ -40,6 +40,25 @@ public final class EdgeMeters implements AutoCloseable {
         long rejected();
     }
 
+    /** The limits of each client address. */
+    public interface Clients {
+
+        /** Addresses that have a connection or a request under way. */
+        int clients();
+
+        /** Limit of connections of one address. */
+        int connectionLimit();
+
+        /** Connections closed at once because of the limit, since the start. */
+        long rejectedConnections();
+
+        /** Limit of requests under way of one address. */
+        int requestLimit();
+
+        /** Requests refused because of the limit, since the start. */
+        long refusedRequests();
+    }
+
     private final MeterBook book;
     private final MeterScope scope;
     private final Counter flooded;
@@ -67,12 +86,18 @@ public final class EdgeMeters implements AutoCloseable {
             OverloadSampler sampler,
             Drain drain,
             Connections connections,
+            Clients clients,
             @Nullable AccessLog log) {
         this.book = book;
         this.scope = book.open();
         scope.gauge(Meters.CONNECTIONS_OPEN, connections::open);
         scope.gauge(Meters.CONNECTIONS_LIMIT, connections::limit);
         scope.counter(Meters.CONNECTIONS_REJECTED, connections::rejected);
+        scope.gauge(Meters.CLIENTS, clients::clients);
+        scope.gauge(Meters.CLIENT_CONNECTIONS_LIMIT, clients::connectionLimit);
+        scope.counter(Meters.CLIENT_CONNECTIONS_REJECTED, clients::rejectedConnections);
+        scope.gauge(Meters.CLIENT_REQUESTS_LIMIT, clients::requestLimit);
+        scope.counter(Meters.CLIENT_REQUESTS_REFUSED, clients::refusedRequests);
         this.flooded = scope.counter(Meters.CONNECTIONS_FLOODED);
         this.handshakesFailed = scope.counter(Meters.HANDSHAKES_FAILED);
         this.prioritiesIgnored = scope.counter(Meters.PRIORITY_IGNORED);

@@ -341,6 +341,26 @@ public enum Meters {
             Kind.COUNTER,
             null,
             "Connections of callers closed at once because of the limit."),
+    /** Addresses that are counted for the limits per client. */
+    CLIENTS("weir.clients", Kind.GAUGE, null, "Client addresses that have a connection or a request under way."),
+    /** The limit of connections of one client address. */
+    CLIENT_CONNECTIONS_LIMIT(
+            "weir.client.connections.limit", Kind.GAUGE, null, "Limit of open connections of one client address."),
+    /** Connections over the limit of their client address. */
+    CLIENT_CONNECTIONS_REJECTED(
+            "weir.client.connections.rejected",
+            Kind.COUNTER,
+            null,
+            "Connections closed at once because of the limit of their client address. The log names the address."),
+    /** The limit of requests of one client address. */
+    CLIENT_REQUESTS_LIMIT(
+            "weir.client.requests.limit", Kind.GAUGE, null, "Limit of requests under way of one client address."),
+    /** Requests over the limit of their client address. */
+    CLIENT_REQUESTS_REFUSED(
+            "weir.client.requests.refused",
+            Kind.COUNTER,
+            null,
+            "Requests refused because of the limit of their client address. The log names the address."),
     /** Connections that ended because of a flood. */
     CONNECTIONS_FLOODED(
             "weir.connections.flooded",

@@ -2,6 +2,7 @@ package io.weir.outcome;
 
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -31,14 +32,32 @@ public final class ThrottledLog {
 
     /** Logs an error with its stack trace, or counts it as omitted. */
     public void error(long nowNanos, String message, Throwable failure) {
+        if (isDue(nowNanos)) {
+            log.error(withOmitted(message), failure);
+        }
+    }
+
+    /** Logs a warning without a stack trace, or counts it as omitted. */
+    public void warn(long nowNanos, Supplier<String> message) {
+        if (isDue(nowNanos)) {
+            log.warn(withOmitted(message.get()));
+        }
+    }
+
+    /** Whether a line is due now; counts it as omitted otherwise. */
+    private boolean isDue(long nowNanos) {
         long nextAt = nextAtNanos.get();
         boolean isDue = nextAt == UNUSED || nowNanos - nextAt >= 0;
         if (!isDue || !nextAtNanos.compareAndSet(nextAt, nowNanos + INTERVAL_NANOS)) {
             omitted.incrementAndGet();
-            return;
+            return false;
         }
+        return true;
+    }
+
+    private String withOmitted(String message) {
         long before = omitted.getAndSet(0);
-        log.error(before == 0 ? message : message + " (" + before + " more like it were not logged)", failure);
+        return before == 0 ? message : message + " (" + before + " more like it were not logged)";
     }
 
     /** Whether {@link #debug} logs. */

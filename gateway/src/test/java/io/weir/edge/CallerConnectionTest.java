@@ -13,7 +13,10 @@ class CallerConnectionTest {
 
     private final EmbeddedChannel channel = new EmbeddedChannel();
     private final CallerConnection connection = new CallerConnection(
-            channel, EdgeRules.of(new TestEdgeProperties().properties(), new Drain(), EdgeListener.NONE));
+            channel,
+            EdgeRules.of(new TestEdgeProperties().properties(), new Drain(), EdgeListener.NONE),
+            TestEdgeProperties.unlimitedClients(),
+            null);
     private int timeouts;
     private int drained;
 
@@ -119,7 +122,10 @@ class CallerConnectionTest {
         EmbeddedChannel handshaking = new EmbeddedChannel();
         handshaking.freezeTime();
         CallerConnection unguarded = new CallerConnection(
-                handshaking, EdgeRules.of(new TestEdgeProperties().properties(), new Drain(), EdgeListener.NONE));
+                handshaking,
+                EdgeRules.of(new TestEdgeProperties().properties(), new Drain(), EdgeListener.NONE),
+                TestEdgeProperties.unlimitedClients(),
+                null);
         unguarded.setTimeout(seconds(10));
 
         handshaking.advanceTimeBy(10, TimeUnit.SECONDS);

@@ -44,6 +44,12 @@ final class RawHttp1Client implements Closeable {
         return new RawHttp1Client(new Socket(InetAddress.getLoopbackAddress(), port));
     }
 
+    /** Connects from this address of the loopback network. */
+    static RawHttp1Client from(String address, int port) throws IOException {
+        return new RawHttp1Client(
+                new Socket(InetAddress.getLoopbackAddress(), port, InetAddress.getByName(address), 0));
+    }
+
     Socket socket() {
         return socket;
     }

@@ -9,6 +9,8 @@ import org.springframework.util.unit.DataSize;
 final class TestEdgeProperties {
 
     int maxConnections = 20_000;
+    @Nullable Integer maxConnectionsPerClient;
+    @Nullable Integer maxRequestsPerClient;
     int maxUriLength = 8 * 1024;
     int maxHeaderSize = 16 * 1024;
     int maxHeaderCount = 100;
@@ -16,6 +18,7 @@ final class TestEdgeProperties {
     Duration headTimeout = Duration.ofSeconds(10);
     Duration keepAliveTimeout = Duration.ofSeconds(75);
     List<String> trustedProxies = List.of();
+    ProxyProtocol proxyProtocol = ProxyProtocol.OFF;
 
     @Nullable
     String priorityHeader;
@@ -26,9 +29,19 @@ final class TestEdgeProperties {
         return edge.properties();
     }
 
+    /** Limits of clients that count nothing. */
+    static ClientLimits unlimitedClients() {
+        TestEdgeProperties edge = new TestEdgeProperties();
+        edge.maxConnectionsPerClient = edge.maxConnections;
+        edge.maxRequestsPerClient = 1;
+        return new ClientLimits(edge.properties(), 1);
+    }
+
     EdgeProperties properties() {
         return new EdgeProperties(
                 maxConnections,
+                maxConnectionsPerClient,
+                maxRequestsPerClient,
                 DataSize.ofBytes(maxUriLength),
                 DataSize.ofBytes(maxHeaderSize),
                 maxHeaderCount,
@@ -44,6 +57,7 @@ final class TestEdgeProperties {
                 DataSize.ofMegabytes(1),
                 trustedProxies,
                 priorityHeader,
+                proxyProtocol,
                 false,
                 false);
     }

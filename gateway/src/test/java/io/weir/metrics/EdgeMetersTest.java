@@ -32,6 +32,11 @@ class EdgeMetersTest {
     /** Connections with fixed figures. */
     record FixedConnections(int open, int limit, long rejected) implements EdgeMeters.Connections {}
 
+    /** Limits of clients with fixed figures. */
+    record FixedClients(
+            int clients, int connectionLimit, long rejectedConnections, int requestLimit, long refusedRequests)
+            implements EdgeMeters.Clients {}
+
     private static final Fallback FALLBACK = new Fallback(
             new FallbackProperties(null, 200, "application/json", "{}", Map.of(), Set.of(Reason.BULKHEAD_FULL), 4));
 
@@ -140,6 +145,15 @@ class EdgeMetersTest {
                     .isEqualTo(100);
             assertThat(ObservedGateway.value(registry, Meters.CONNECTIONS_REJECTED))
                     .isEqualTo(7);
+            assertThat(ObservedGateway.value(registry, Meters.CLIENTS)).isEqualTo(2);
+            assertThat(ObservedGateway.value(registry, Meters.CLIENT_CONNECTIONS_LIMIT))
+                    .isEqualTo(50);
+            assertThat(ObservedGateway.value(registry, Meters.CLIENT_CONNECTIONS_REJECTED))
+                    .isEqualTo(4);
+            assertThat(ObservedGateway.value(registry, Meters.CLIENT_REQUESTS_LIMIT))
+                    .isEqualTo(60);
+            assertThat(ObservedGateway.value(registry, Meters.CLIENT_REQUESTS_REFUSED))
+                    .isEqualTo(5);
         }
     }
 
@@ -219,6 +233,7 @@ class EdgeMetersTest {
                 sampler,
                 fixture.drain,
                 new FixedConnections(3, 100, 7),
+                new FixedClients(2, 50, 4, 60, 5),
                 log);
     }
 }

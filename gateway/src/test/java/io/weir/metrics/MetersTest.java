@@ -126,6 +126,7 @@ class MetersTest {
                         sampler,
                         fixture.drain,
                         new EdgeMetersTest.FixedConnections(3, 100, 7),
+                        new EdgeMetersTest.FixedClients(2, 50, 4, 60, 5),
                         log)) {
             route.setRateLimiter(RateLimiter.of(
                     new RateLimitProperties("route", 1, Duration.ofSeconds(1), null, 1_000, true), null, () -> 0));

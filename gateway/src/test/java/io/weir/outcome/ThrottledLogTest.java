@@ -6,6 +6,7 @@ import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -52,5 +53,18 @@ class ThrottledLogTest {
         assertThat(lines.list)
                 .extracting(ILoggingEvent::getFormattedMessage)
                 .containsExactly("failed", "failed (999 more like it were not logged)", "failed");
+    }
+
+    @Test
+    void writesOneWarningPerSecondAndBuildsNoTextOfOmittedOnes() {
+        AtomicInteger built = new AtomicInteger();
+        for (int i = 0; i < 1000; i++) {
+            log.warn(i, () -> "refused " + built.incrementAndGet());
+        }
+        log.warn(SECOND, () -> "refused " + built.incrementAndGet());
+
+        assertThat(lines.list)
+                .extracting(ILoggingEvent::getFormattedMessage)
+                .containsExactly("refused 1", "refused 2 (999 more like it were not logged)");
     }
 }

@@ -35,10 +35,16 @@ public final class TestTls {
 
     /** Connects and shakes hands, with one protocol offered by ALPN: {@code http/1.1} or {@code h2}. */
     public static Socket connect(int port, String protocol) throws IOException {
+        return over(new Socket(InetAddress.getLoopbackAddress(), port), protocol);
+    }
+
+    /** Shakes hands on a connection, with one protocol offered by ALPN. */
+    public static Socket over(Socket connection, String protocol) throws IOException {
         try {
             SSLContext tls = SSLContext.getInstance("TLS");
             tls.init(null, InsecureTrustManagerFactory.INSTANCE.getTrustManagers(), null);
-            SSLSocket socket = (SSLSocket) tls.getSocketFactory().createSocket(InetAddress.getLoopbackAddress(), port);
+            SSLSocket socket = (SSLSocket)
+                    tls.getSocketFactory().createSocket(connection, "127.0.0.1", connection.getPort(), true);
             SSLParameters parameters = socket.getSSLParameters();
             parameters.setApplicationProtocols(new String[] {protocol});
             socket.setSSLParameters(parameters);

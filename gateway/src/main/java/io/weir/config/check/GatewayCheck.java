@@ -4,6 +4,7 @@ import io.weir.cluster.ClusterProperties;
 import io.weir.config.ReloadProperties;
 import io.weir.config.check.RawTree.Setting;
 import io.weir.config.check.ValidValues.Entry;
+import io.weir.edge.ProxyProtocol;
 import io.weir.edge.TrustedProxies;
 import io.weir.management.ManagementPort;
 import io.weir.management.ManagementProperties;
@@ -24,12 +25,13 @@ import org.springframework.core.convert.ConversionException;
 import org.springframework.core.env.Environment;
 
 /**
- * Checks the rules for the whole gateway that annotations cannot express: networks, the DNS server, the
+ * Checks the rules for the whole gateway that annotations cannot express: networks, the PROXY protocol, the DNS server, the
  * management port, the period of certificates, and placeholders without a value.
  */
 final class GatewayCheck {
 
     private static final String TRUSTED_PROXIES = "weir.edge.trusted-proxies";
+    private static final String PROXY_PROTOCOL = "weir.edge.proxy-protocol";
     private static final String DNS_SERVER = "weir.cluster.dns-server";
     private static final String TOKEN = "weir.management.token";
     private static final String READ_ONLY_TOKEN = "weir.management.read-only-token";
@@ -76,6 +78,7 @@ final class GatewayCheck {
                 networks.forEach(network -> checkNetwork(entry, String.valueOf(network)));
             }
         });
+        checkProxyProtocol();
         validValues.explicit(DNS_SERVER).ifPresent(this::checkDnsServer);
         checkForwardHeaders();
         checkCertificatePeriod();
@@ -119,6 +122,22 @@ final class GatewayCheck {
                     strategy,
                     "none; list the trusted proxies in " + TRUSTED_PROXIES));
         }
+    }
+
+    /** Reports a PROXY protocol that is believed from nobody. */
+    private void checkProxyProtocol() {
+        boolean hasProxies = validValues
+                .get(TRUSTED_PROXIES)
+                .filter(entry -> !(entry.value() instanceof List<?> networks) || !networks.isEmpty())
+                .isPresent();
+        validValues
+                .explicit(PROXY_PROTOCOL)
+                .filter(entry -> entry.value() != ProxyProtocol.OFF && !hasProxies)
+                .ifPresent(entry -> problems.accept(ConfigurationProblem.expected(
+                        entry.location(),
+                        entry.path(),
+                        entry.text(),
+                        "also " + TRUSTED_PROXIES + ", the balancers that send the header")));
     }
 
     private void checkDnsServer(Entry server) {

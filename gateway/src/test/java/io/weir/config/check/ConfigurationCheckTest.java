@@ -333,6 +333,16 @@ class ConfigurationCheckTest {
                 .isEmpty();
     }
 
+    /** YAML reads {@code off} without quotes as a boolean. */
+    @Test
+    void acceptsAProxyProtocolThatIsOff() throws IOException {
+        Path file = file("gateway.yml", "weir.edge.proxy-protocol: off\n");
+
+        assertThat(ConfigurationCheck.ofArguments("--spring.config.additional-location=file:" + file)
+                        .lines())
+                .isEmpty();
+    }
+
     @Test
     void acceptsAZeroDurationWithoutAUnit() throws IOException {
         Path file = file("gateway.yml", "weir.drain.delay: 0\n");

@@ -574,6 +574,30 @@ class MalformedValuesTest {
                                 "proxy",
                                 "expected: an IPv4 or IPv6 address, or a network such as 10.0.0.0/8 or fd00::/8")),
                 row(
+                        "a PROXY protocol without proxies",
+                        """
+                        weir:
+                          edge:
+                            proxy-protocol: required
+                        """,
+                        problem(
+                                3,
+                                "weir.edge.proxy-protocol",
+                                "required",
+                                "expected: also weir.edge.trusted-proxies, the balancers that send the header")),
+                row(
+                        "no mode of the PROXY protocol, and limits per client that are none",
+                        """
+                        weir:
+                          edge:
+                            proxy-protocol: v2
+                            max-connections-per-client: 0
+                            max-requests-per-client: 10000001
+                        """,
+                        problem(3, "weir.edge.proxy-protocol", "v2", "expected: off, optional or required"),
+                        problem(4, "weir.edge.max-connections-per-client", "0", "expected: 1 to 10000000"),
+                        problem(5, "weir.edge.max-requests-per-client", "10000001", "expected: 1 to 10000000")),
+                row(
                         "a DNS server at a port that there is not, among others",
                         """
                         weir:
