@@ -462,8 +462,8 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
         holdsPermit = false;
         Generation generation = permitGeneration;
         boolean ownsPermit = generation == null || generation.leave();
-        // A call whose permit the breaker has given back hung: the breaker's evidence, not the limit's. A route
-        // that hangs while others are answered is no sign of overload.
+        // A call whose permit the breaker has given back hung: the breaker's evidence, not the limit's. A
+        // route that hangs while others are answered is no sign of overload.
         boolean hung = !ownsPermit || isOfHangingRoute(now);
         releaseOverdue();
         backend.limit().ended(now, limitMark, nanos, hung ? Evidence.NONE : evidence);

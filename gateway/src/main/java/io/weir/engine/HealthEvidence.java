@@ -208,7 +208,9 @@ final class HealthEvidence {
         }
     }
 
-    /** If the backend has answered other calls meanwhile, those of other routes, the call's route may hang. */
+    /**
+     * If the backend has answered other calls meanwhile, those of other routes, the call's route may hang.
+     */
     private void stallRoute(long now) {
         Generation sent = generation;
         if (sent == null || record.fellBack() || !sent.hasAnsweredSince(sentAt)) {

@@ -9,8 +9,8 @@ import io.weir.retry.RetryPolicy;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One route to a backend: everything that the engine needs to know about it. Immutable, except what the engine
- * learns about its calls: their usual time, and those that are overdue.
+ * One route to a backend: everything that the engine needs to know about it. Immutable, except what the
+ * engine learns about its calls: their usual time, and those that are overdue.
  *
  * @param id the route's id in Spring Cloud Gateway
  * @param backend the backend that answers

@@ -9,8 +9,8 @@ import org.jspecify.annotations.Nullable;
  * neither threads nor a clock: each sample contains its time.
  *
  * <p>Limitations: nothing changes while no call starts, ends or waits. A backend that answers fewer than 2
- * &middot; initial / deadline calls per second is filled beyond the deadline before anything is measured: such
- * a backend needs a smaller {@code initial}, or a fixed limit.
+ * &middot; initial / deadline calls per second is filled beyond the deadline before anything is measured:
+ * such a backend needs a smaller {@code initial}, or a fixed limit.
  */
 // Concurrency: `knee`, `recentRate` and `samples` are confined to the thread that raises `processing` from 0.
 // That thread processes its own sample, and the samples that other threads push to `handedOver` meanwhile (a
@@ -178,9 +178,12 @@ public final class AdaptiveLimit implements Limit {
         process(nowNanos, mark, latencyNanos, evidence, inUse);
     }
 
-    /** The wait for a permit after which {@link #waited} is due: a third of the deadline. */
+    /**
+     * The wait for a permit after which {@link #waited} is due: a third of the deadline;
+     * {@link Long#MAX_VALUE} while the windows judge the limit in time.
+     */
     public long longWaitNanos() {
-        return (long) (settings.deadline * Knee.LONG * SECOND);
+        return published.blind ? (long) (settings.deadline * Knee.LONG * SECOND) : Long.MAX_VALUE;
     }
 
     /**

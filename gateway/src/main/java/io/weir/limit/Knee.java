@@ -211,8 +211,8 @@ final class Knee {
     }
 
     /**
-     * A call waits for a permit, or was refused one. If calls take longer in the backend than they can wait, no
-     * window judges the limit in time. Then the limit grows unless there is a sign of a queue.
+     * A call waits for a permit, or was refused one. If calls take longer in the backend than they can wait,
+     * no window judges the limit in time. Then the limit grows unless there is a sign of a queue.
      *
      * @param since the moment at which it started to wait
      */
@@ -459,8 +459,8 @@ final class Knee {
     }
 
     /**
-     * The latency is long, is that of few calls, and shows no queue: a probe would not find anything else, and
-     * would take so long that waiting calls expire.
+     * The latency is long, is that of few calls, and shows no queue: a probe would not find anything else,
+     * and would take so long that waiting calls expire.
      */
     private boolean isProbeTooLong() {
         return calm && base.hasSamples() && base.seconds() > LONG * deadline;
@@ -514,7 +514,8 @@ final class Knee {
         baseMoved = before == 0 || Math.abs(base.seconds() / before - 1) > .2;
         double target = target();
         if (!probe.wasFull()) {
-            // Few calls came at half of the limit: the limit is not the bottleneck, and the rate is an old one.
+            // Few calls came at half of the limit: the limit is not the bottleneck, and the rate is an old
+            // one.
             target = Math.max(target, initial);
         }
         if (rate > 0 && target < limit) {

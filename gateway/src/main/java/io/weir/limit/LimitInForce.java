@@ -241,8 +241,8 @@ public final class LimitInForce {
     }
 
     /**
-     * The wait for a permit after which {@link #waited} is due; {@link Long#MAX_VALUE}: never, since the limit
-     * does not learn from calls that wait.
+     * The wait for a permit after which {@link #waited} is due; {@link Long#MAX_VALUE}: never, since the
+     * limit learns nothing from calls that wait.
      */
     public long longWaitNanos() {
         return configured.get().limit instanceof AdaptiveLimit adaptive ? adaptive.longWaitNanos() : Long.MAX_VALUE;

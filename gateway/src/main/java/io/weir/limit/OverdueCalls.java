@@ -75,8 +75,8 @@ public final class OverdueCalls {
     }
 
     /**
-     * Counts a call of a route that hangs, if its calls hold less than half of the limit; {@link #release} must
-     * follow once.
+     * Counts a call of a route that hangs, if its calls hold less than half of the limit; {@link #release}
+     * must follow once.
      *
      * @param limit the backend's limit
      */

@@ -569,7 +569,7 @@ final class LimitSimulation {
             call.evicted();
         } else if (call.waits) {
             at(now + setup.deadline / 2, Step.EXPIRY, call);
-            if (call.gateway.limit instanceof AdaptiveLimit adaptive) {
+            if (call.gateway.limit instanceof AdaptiveLimit adaptive && adaptive.longWaitNanos() < Long.MAX_VALUE) {
                 at(now + adaptive.longWaitNanos() / 1e9, Step.LONG_WAIT, call);
             }
         }
