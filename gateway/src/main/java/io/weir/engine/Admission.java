@@ -6,6 +6,7 @@ import io.weir.health.Generation;
 import io.weir.health.Health;
 import io.weir.health.Probe;
 import io.weir.limit.Limit.Evidence;
+import io.weir.limit.OverdueCalls;
 import io.weir.limit.Priority;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.limit.Tenants;
@@ -48,10 +49,16 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
 
     private boolean wouldRefuseCounted;
     private boolean isQueued;
+    /** The limit knows that this call has waited for long. */
+    private boolean isLongWaitReported;
+
     private boolean isPermitComing;
     private boolean holdsPermit;
     private boolean holdsRoutePermit;
     private boolean holdsStreamPermit;
+    /** The call counts among those of a route that hangs. */
+    private boolean countsAsOverdue;
+
     /** The call has exchanged the bulkhead's permit for a stream's. */
     private boolean isMoved;
 
@@ -116,7 +123,7 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
         if (!backend.health().permits(now) && isRefusedByBreaker()) {
             return startProbe(now) ? admit(now) : refusedByBreaker();
         }
-        Refuse full = acquireCaps();
+        Refuse full = acquireCaps(now);
         if (full != null) {
             return full;
         }
@@ -128,6 +135,7 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
             return admit(now);
         }
         releaseCaps();
+        releaseOverdue();
         return enterQueue(now);
     }
 
@@ -190,6 +198,7 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
             case FULL -> {
                 isQueued = false;
                 countTenant(false);
+                backend.limit().waited(now, now);
                 yield Refuse.BULKHEAD_FULL;
             }
             case QUEUED -> Step.QUEUE;
@@ -244,6 +253,7 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
     public void run() {
         if (isEvicted()) {
             if (isQueued) {
+                backend.limit().waited(exchange.now(), queuedAt);
                 exchange.apply(Refuse.QUEUE_EVICTED);
             }
         } else if (isQueued) {
@@ -258,7 +268,7 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
         long now = exchange.now();
         holdPermit(now);
         endWait(now, true);
-        Refuse full = acquireCaps();
+        Refuse full = acquireCaps(now);
         return full == null ? admit(now) : full;
     }
 
@@ -386,7 +396,9 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
 
     @Override
     public long dueNanos(long now) {
-        return isQueued && !isPermitComing ? Math.min(waitLeftNanos(now), spareNanos(now)) : NEVER;
+        return isQueued && !isPermitComing
+                ? Math.min(longWaitLeftNanos(now), Math.min(waitLeftNanos(now), spareNanos(now)))
+                : NEVER;
     }
 
     @Override
@@ -394,19 +406,30 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
         if (!isQueued || isPermitComing) {
             return Step.WAIT;
         }
-        if (spareNanos(now) <= 0) {
-            return leaveQueue(Refuse.TOO_LITTLE_TIME);
+        if (longWaitLeftNanos(now) <= 0) {
+            isLongWaitReported = true;
+            // May admit this call: the permit then arrives as a task of its own.
+            backend.limit().waited(now, queuedAt);
         }
-        return waitLeftNanos(now) <= 0 ? leaveQueue(Refuse.QUEUE_TIMEOUT) : Step.WAIT;
+        if (spareNanos(now) <= 0) {
+            return leaveQueue(Refuse.TOO_LITTLE_TIME, now);
+        }
+        return waitLeftNanos(now) <= 0 ? leaveQueue(Refuse.QUEUE_TIMEOUT, now) : Step.WAIT;
     }
 
-    private Decision leaveQueue(Refuse refuse) {
+    private Decision leaveQueue(Refuse refuse, long now) {
         if (refuse.reason() == Reason.QUEUE_TIMEOUT ? expire() : leave()) {
+            backend.limit().waited(now, queuedAt);
             return isEvicted() ? Refuse.QUEUE_EVICTED : refuse;
         }
         // The permit is already on its way and will be used.
         isPermitComing = true;
         return Step.WAIT;
+    }
+
+    private long longWaitLeftNanos(long now) {
+        long longWaitNanos = isLongWaitReported ? NEVER : backend.limit().longWaitNanos();
+        return longWaitNanos == NEVER ? NEVER : queuedAt + longWaitNanos - now;
     }
 
     private long waitLeftNanos(long now) {
@@ -452,6 +475,7 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
         if (holdsPermit) {
             releasePermit(now, nanos);
         }
+        releaseOverdue();
     }
 
     private void recordCall(long nanos) {
@@ -474,11 +498,20 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
         holdsPermit = false;
         Generation generation = permitGeneration;
         boolean ownsPermit = generation == null || generation.leave();
-        // A call whose permit the breaker has given back hung: the breaker's evidence, not the limit's.
-        backend.limit().ended(now, limitMark, nanos, ownsPermit ? evidence : Evidence.NONE);
+        // A call whose permit the breaker has given back hung: the breaker's evidence, not the limit's. A
+        // route that hangs while others are answered is no sign of overload.
+        boolean hung = !ownsPermit || isOfHangingRoute(now);
+        releaseOverdue();
+        backend.limit().ended(now, limitMark, nanos, hung ? Evidence.NONE : evidence);
         if (ownsPermit) {
             bulkhead.release();
         }
+    }
+
+    private boolean isOfHangingRoute(long now) {
+        return countsAsOverdue
+                && evidence == Evidence.TIMED_OUT
+                && exchange.record().route().overdue().isHanging(now);
     }
 
     private void endWait(long now, boolean permitted) {
@@ -494,13 +527,17 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
     }
 
     /** Acquires the permits that have no queue; null: all are held; a refusal: none is held. */
-    private @Nullable Refuse acquireCaps() {
+    private @Nullable Refuse acquireCaps(long now) {
         if (!tryAcquireRoutePermit()) {
             return Refuse.ROUTE_FULL;
         }
         if (!tryAcquireStreamPermit()) {
             releaseRoutePermit();
             return Refuse.STREAMS_FULL;
+        }
+        if (!tryAcquireOverdue(now)) {
+            releaseCaps();
+            return Refuse.ROUTE_HANGS;
         }
         return null;
     }
@@ -523,6 +560,35 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
             holdsStreamPermit = backend.streams().acquireAnyway();
         }
         return holdsStreamPermit;
+    }
+
+    /** If the call's route hangs, its calls hold at most half of the limit. */
+    private boolean tryAcquireOverdue(long now) {
+        OverdueCalls overdue = exchange.record().route().overdue();
+        if (!overdue.isHanging(now) || !exchange.isCall() || exchange.record().fellBack()) {
+            return true;
+        }
+        countsAsOverdue = overdue.tryAcquire(bulkhead.maxConcurrentCalls());
+        if (!countsAsOverdue && backend.dryRunBulkhead() != null) {
+            backend.observer().wouldRefuse(Reason.BULKHEAD_FULL);
+            return true;
+        }
+        return countsAsOverdue;
+    }
+
+    /** The call has waited for the stall duration, and still waits. */
+    void becameOverdue() {
+        if (holdsPermit && !countsAsOverdue && !exchange.record().fellBack()) {
+            countsAsOverdue = true;
+            exchange.record().route().overdue().add();
+        }
+    }
+
+    private void releaseOverdue() {
+        if (countsAsOverdue) {
+            countsAsOverdue = false;
+            exchange.record().route().overdue().release();
+        }
     }
 
     private boolean tryAcquireRoutePermit() {

@@ -364,7 +364,9 @@ abstract non-sealed class Attempt implements ExchangePhase {
         if (timeout == null) {
             HeldUpCall.moveIfHeldUp(this, now);
             long backendNanos = backendOnlyNanos(now);
-            evidence.countIfStalled(backendNanos, now);
+            if (evidence.countIfStalled(backendNanos, now)) {
+                admission.becameOverdue();
+            }
             return evidence.isProbeGivenUp(backendNanos, now) ? Refuse.CIRCUIT_OPEN : Step.WAIT;
         }
         Refuse refuse = new Refuse(timeout.reason(), timeout.detail());

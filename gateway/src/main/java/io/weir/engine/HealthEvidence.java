@@ -11,6 +11,8 @@ import io.weir.outcome.Reason;
 import io.weir.overload.LoopPauses;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The evidence that one attempt gives to the backend's {@link Health}: whether the attempt waits for too
@@ -21,6 +23,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class HealthEvidence {
 
+    private static final Logger log = LoggerFactory.getLogger(HealthEvidence.class);
     private static final long NEVER = ExchangePhase.NEVER;
     /** A call during which the gateway paused for longer is no evidence that the backend is late. */
     private static final long LONGEST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
@@ -35,6 +38,7 @@ final class HealthEvidence {
     private final long stallNanos;
     private final long abandonedNanos;
     private final LimitInForce limit;
+    private final ExchangeRecord record;
     private boolean isReported;
     private boolean isAnswered;
     private boolean isOverdue;
@@ -53,8 +57,9 @@ final class HealthEvidence {
         this.sentAt = now;
         this.pauses = exchange.inFlightOnLoop().pauses();
         this.pausedBeforeNanos = pauses.nanos(now);
-        this.limit = exchange.record().backend().limit();
-        Route route = exchange.record().route();
+        this.record = exchange.record();
+        this.limit = record.backend().limit();
+        Route route = record.route();
         long usualNanos = route.usualTime().nanos(now);
         this.stallNanos = health.settings().stallNanos(route.deadlineNanos(), usualNanos);
         this.abandonedNanos = health.settings().abandonedNanos(usualNanos);
@@ -83,6 +88,9 @@ final class HealthEvidence {
     void answered(long now) {
         if (!isAnswered) {
             isAnswered = true;
+            if (!record.fellBack()) {
+                record.route().overdue().answered(now);
+            }
             health.answered(generation, now);
             endOverdue();
         }
@@ -178,18 +186,46 @@ final class HealthEvidence {
         }
     }
 
-    /** Counts a call that has waited for the stall time, while it still waits. */
-    void countIfStalled(long backendNanos, long now) {
-        if (nanosUntilStalled(waitedNanos(backendNanos, now)) <= 0) {
-            stall(now);
-            isOverdue = true;
-            health.overdueBegan();
+    /**
+     * Counts a call that has waited for the stall time, while it still waits.
+     *
+     * @return whether the call has become overdue
+     */
+    boolean countIfStalled(long backendNanos, long now) {
+        if (nanosUntilStalled(waitedNanos(backendNanos, now)) > 0) {
+            return false;
         }
+        stall(now);
+        isOverdue = true;
+        health.overdueBegan();
+        return true;
     }
 
     private void stall(long now) {
         if (!isReported && !isAnswered && !isOverdue) {
+            stallRoute(now);
             health.stalled(generation, sentAt, now);
+        }
+    }
+
+    /**
+     * If the backend has answered other calls meanwhile, those of other routes, the call's route may hang.
+     */
+    private void stallRoute(long now) {
+        Generation sent = generation;
+        if (sent == null || record.fellBack() || !sent.hasAnsweredSince(sentAt)) {
+            return;
+        }
+        Route route = record.route();
+        int callsToHang = Math.min(health.settings().breaker().stallCalls(), limit.inForce() / 2);
+        if (route.overdue().stalled(sentAt, callsToHang, 2 * route.deadlineNanos(), now)) {
+            log.warn(
+                    "{}: route {} hangs, no answer to {} calls for {} ms while other routes are answered: it holds at"
+                            + " most half of the limit",
+                    record.backend().name(),
+                    route.id(),
+                    Math.max(2, callsToHang),
+                    TimeUnit.NANOSECONDS.toMillis(now - sentAt));
         }
     }
 

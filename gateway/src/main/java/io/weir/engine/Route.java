@@ -2,6 +2,7 @@ package io.weir.engine;
 
 import io.weir.fallback.Fallback;
 import io.weir.health.ProbeMode;
+import io.weir.limit.OverdueCalls;
 import io.weir.limit.Priority;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.limit.UsualTime;
@@ -10,8 +11,8 @@ import io.weir.retry.RetryPolicy;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One route to a backend: everything that the engine needs to know about it. Immutable, except the usual time
- * of its calls, which the engine feeds.
+ * One route to a backend: everything that the engine needs to know about it. Immutable, except what the
+ * engine learns about its calls: their usual time, and those that are overdue.
  *
  * @param id the route's id in Spring Cloud Gateway
  * @param backend the backend that answers
@@ -22,6 +23,7 @@ import org.jspecify.annotations.Nullable;
  * @param fallback the answer in place of a refusal; null: none
  * @param fallbackBackend the backend that the fallback asks; null: none
  * @param observer receives every exchange of the route
+ * @param overdue the calls of the route that its backend leaves unanswered
  * @param inFlight the exchanges in flight on this route
  * @param usualTime the usual time of the route's calls in the backend
  * @param probe the requests that serve as probes of an open breaker; null: the backend's setting
@@ -38,6 +40,7 @@ public record Route(
         @Nullable Fallback fallback,
         @Nullable Backend fallbackBackend,
         RouteObserver observer,
+        OverdueCalls overdue,
         InFlightCounter inFlight,
         UsualTime usualTime,
         @Nullable ProbeMode probe,

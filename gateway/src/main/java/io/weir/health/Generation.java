@@ -68,6 +68,11 @@ public final class Generation {
         }
     }
 
+    /** Whether the backend has answered any call since then. */
+    public boolean hasAnsweredSince(long time) {
+        return time - lastAnswerAt < 0;
+    }
+
     /**
      * Counts a call that has waited for too long. Called at most once for each call.
      *

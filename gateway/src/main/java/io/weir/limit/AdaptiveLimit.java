@@ -8,9 +8,9 @@ import org.jspecify.annotations.Nullable;
  * A limit that {@link Knee} finds from the samples, and the capacity of the queue that suits it. It has
  * neither threads nor a clock: each sample contains its time.
  *
- * <p>Limitations: nothing changes while no call starts or ends. A backend whose service time is above half
- * the deadline, or that answers fewer than 2 &middot; initial / deadline calls per second, is filled beyond
- * the deadline before anything is measured: such a backend needs a fixed limit, or a smaller {@code initial}.
+ * <p>Limitations: nothing changes while no call starts, ends or waits. A backend that answers fewer than 2
+ * &middot; initial / deadline calls per second is filled beyond the deadline before anything is measured:
+ * such a backend needs a smaller {@code initial}, or a fixed limit.
  */
 // Concurrency: `knee`, `recentRate` and `samples` are confined to the thread that raises `processing` from 0.
 // That thread processes its own sample, and the samples that other threads push to `handedOver` meanwhile (a
@@ -46,6 +46,9 @@ public final class AdaptiveLimit implements Limit {
      * flight.
      */
     private static final int BASE = 1 << 30;
+
+    /** In place of the calls in flight: the sample is a call that waits. */
+    private static final int WAITING = -1;
 
     private final long startNanos;
     private final double startMillis;
@@ -101,12 +104,13 @@ public final class AdaptiveLimit implements Limit {
     /**
      * All that other threads read.
      *
+     * @param blind whether {@link Knee#waited} must be called
      * @param canHelp whether a lower limit may help the backend: there is a lower one, and the backend
      *     answers some of its calls
      */
-    private record Published(Beliefs beliefs, int queueCapacity, int baseInFlight, boolean holding, boolean canHelp) {}
+    private record Published(Beliefs beliefs, int queueCapacity, int baseInFlight, boolean holding, boolean blind, boolean canHelp) {}
 
-    /** A sample for the processing thread; without evidence, the start of a call. */
+    /** A sample for the processing thread; without evidence, the start of a call, or a call that waits. */
     private record Sample(
             long nowNanos,
             int mark,
@@ -172,6 +176,25 @@ public final class AdaptiveLimit implements Limit {
     @Override
     public void ended(long nowNanos, int mark, long latencyNanos, Evidence evidence, int inUse) {
         process(nowNanos, mark, latencyNanos, evidence, inUse);
+    }
+
+    /**
+     * The wait for a permit after which {@link #waited} is due: a third of the deadline;
+     * {@link Long#MAX_VALUE} while the windows judge the limit in time.
+     */
+    public long longWaitNanos() {
+        return published.blind ? (long) (settings.deadline * Knee.LONG * SECOND) : Long.MAX_VALUE;
+    }
+
+    /**
+     * A call waits for a permit for {@link #longWaitNanos}, or was refused one.
+     *
+     * @param sinceNanos the moment at which it started to wait
+     */
+    public void waited(long nowNanos, long sinceNanos) {
+        if (published.blind) {
+            process(nowNanos, 0, nowNanos - sinceNanos, null, WAITING);
+        }
     }
 
     /**
@@ -256,7 +279,11 @@ public final class AdaptiveLimit implements Limit {
         double now = Math.max(lastNow, (nowNanos - startNanos) / SECOND);
         lastNow = now;
         if (evidence == null) {
-            knee.started(now, inUse);
+            if (inUse == WAITING) {
+                knee.waited(now, now - latencyNanos / SECOND);
+            } else {
+                knee.started(now, inUse);
+            }
             return;
         }
         samples++;
@@ -285,6 +312,7 @@ public final class AdaptiveLimit implements Limit {
                 || lastChange.reason() != before.lastChange()
                 || knee.baseInFlight() != seen.baseInFlight
                 || knee.isHolding() != seen.holding
+                || knee.isBlind() != seen.blind
                 || canHelp() != seen.canHelp
                 || knee.utilisation() != before.utilisation()
                 || differs(knee.baseLatency(), before.baseLatencyNanos() / SECOND)
@@ -309,7 +337,7 @@ public final class AdaptiveLimit implements Limit {
                 knee.utilisation(),
                 lastChange.reason(),
                 (long) (startMillis + lastChange.at() * MILLIS_PER_SECOND));
-        return new Published(beliefs, queueCapacity, knee.baseInFlight(), knee.isHolding(), canHelp());
+        return new Published(beliefs, queueCapacity, knee.baseInFlight(), knee.isHolding(), knee.isBlind(), canHelp());
     }
 
     private boolean canHelp() {

@@ -7,6 +7,7 @@ package io.weir.limit;
 final class BaseLatency {
 
     private static final int BATCH = 16;
+    private static final int SMALL_BATCH = 4;
 
     /** The largest weight of the old mean, in samples. */
     private static final int MAX_WEIGHT = 96;
@@ -40,10 +41,15 @@ final class BaseLatency {
         seconds = latency;
     }
 
-    void add(double latency) {
+    /**
+     * Includes one sample; the mean changes when a batch is complete.
+     *
+     * @param isFirstSmall whether the very first batch may be small
+     */
+    void add(double latency, boolean isFirstSmall) {
         sum += latency;
         count++;
-        if (count == BATCH) {
+        if (count >= (isFirstSmall && !hasSamples() ? SMALL_BATCH : BATCH)) {
             blend(sum / count, count);
         }
     }

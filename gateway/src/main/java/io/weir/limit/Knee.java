@@ -59,9 +59,25 @@ final class Knee {
     /** After this time without saturation, saturation counts as new. */
     private static final double FORGOTTEN = 2;
 
+    /** As FORGOTTEN, if this is longer: a window takes two latencies, and three after growth. */
+    private static final double FORGOTTEN_LATENCIES = 4;
+
+    /**
+     * The share of the deadline from which a latency is long: a probe takes longer than the deadline, and a
+     * call that has waited for as long has no time left to wait for a verdict.
+     */
+    static final double LONG = 1 / 3.;
+
+    /** A base latency that was shorter within this time may be congested now, not long. */
+    private static final double REMEMBERED = 60;
+
+    /** Rounding of the waits' times. */
+    private static final double ROUNDING = 1e-6;
+
     private final double wallOffset;
     private double min;
     private double max;
+    private double initial;
     private double deadline;
 
     private final SampleWindow window = new SampleWindow();
@@ -102,6 +118,26 @@ final class Knee {
     private boolean slowStart = true;
     private int calmWindows;
 
+    /** Whether the last window in which the limit was the bottleneck showed no sign of a queue. */
+    private boolean calm;
+
+    private double endedAt = Double.NEGATIVE_INFINITY;
+
+    /** The last end that is a sign of a queue or of a failure. */
+    private double slowAt = Double.NEGATIVE_INFINITY;
+
+    /** The last end at which the base latency was not long. */
+    private double shortAt = Double.NEGATIVE_INFINITY;
+
+    /** Since when calls wait for permits, as far as it is known. */
+    private double waitingSince = Double.POSITIVE_INFINITY;
+
+    /** The last growth for a waiting call. */
+    private double grewForWaitAt;
+
+    /** The answers to later calls until it may be repeated: as many as the growth admitted. */
+    private int answersDue;
+
     /**
      * A limit without samples.
      *
@@ -110,6 +146,7 @@ final class Knee {
     Knee(AdaptiveLimit.Bounds bounds, double deadline, double wallOffset) {
         this.min = bounds.min();
         this.max = bounds.max();
+        this.initial = bounds.initial();
         this.limit = bounds.initial();
         this.deadline = deadline;
         this.wallOffset = wallOffset;
@@ -119,6 +156,7 @@ final class Knee {
     void configure(AdaptiveLimit.Bounds bounds, double nextDeadline) {
         min = bounds.min();
         max = bounds.max();
+        initial = bounds.initial();
         deadline = nextDeadline;
         limit = lastChange == Change.INITIAL && !base.isKnown() ? bounds.initial() : clip(limit);
     }
@@ -167,6 +205,35 @@ final class Knee {
         probe.started(now, inFlight);
     }
 
+    /** Whether {@link #waited} must be called: no window can judge the limit while calls can still wait. */
+    boolean isBlind() {
+        return base.isKnown() ? endedAt - shortAt > REMEMBERED : endedAt == Double.NEGATIVE_INFINITY;
+    }
+
+    /**
+     * A call waits for a permit, or was refused one. If calls take longer in the backend than they can wait,
+     * no window judges the limit in time. Then the limit grows unless there is a sign of a queue.
+     *
+     * @param since the moment at which it started to wait
+     */
+    void waited(double now, double since) {
+        waitingSince = Math.min(waitingSince, since);
+        if (!isBlind()
+                || probe.isRunning()
+                || now - waitingSince < LONG * deadline - ROUNDING
+                || now - slowAt < Math.max(LONG * deadline, base.seconds())
+                || answersDue > 0) {
+            return;
+        }
+        grewForWaitAt = now;
+        waitingSince = now;
+        grewFrom = limit;
+        rateBeforeGrowth = rate;
+        window.open(now + (base.isKnown() ? base.seconds() : LONG * deadline));
+        change(clip((base.isKnown() ? GROWTH : MIN_SLOW_START_GROWTH) * limit), Change.GROWTH);
+        answersDue = (int) Math.ceil(limit - grewFrom);
+    }
+
     /**
      * A call has ended.
      *
@@ -186,11 +253,24 @@ final class Knee {
             }
             return;
         }
+        if (inFlight < value()) {
+            waitingSince = Double.POSITIVE_INFINITY;
+        }
+        endedAt = now;
         if (evidence == Evidence.NONE) {
             return;
         }
+        if (evidence != Evidence.ANSWERED || (base.isKnown() && latency > CALM * base.seconds())) {
+            slowAt = now;
+        }
+        if (answersDue > 0 && evidence == Evidence.ANSWERED && now - latency >= grewForWaitAt) {
+            answersDue--;
+        }
+        if (base.isKnown() && base.seconds() <= LONG * deadline) {
+            shortAt = now;
+        }
         if (isBase && evidence == Evidence.ANSWERED) {
-            base.add(latency);
+            base.add(latency, latency > LONG * deadline);
         }
         if (!window.isOpen()) {
             window.open(now);
@@ -313,13 +393,14 @@ final class Knee {
     }
 
     private void learnRate(double now, double windowRate, double latency) {
+        calm = latency < CALM * base.seconds();
         boolean outdated = rate == 0 || now - saturatedAt > Math.max(FORGOTTEN, 10 * latency);
         if (outdated || (grewFrom > 0 && windowRate > rate)) {
             rate = windowRate;
         } else {
             rate += (windowRate > rate ? .5 : .25) * (windowRate - rate);
         }
-        if (now - saturatedAt > FORGOTTEN) {
+        if (now - saturatedAt > Math.max(FORGOTTEN, FORGOTTEN_LATENCIES * latency)) {
             slowStart = true;
             wantProbe(now, FORGOTTEN);
         }
@@ -377,8 +458,16 @@ final class Knee {
         change(next, Change.GROWTH);
     }
 
+    /**
+     * The latency is long, is that of few calls, and shows no queue: a probe would not find anything else,
+     * and would take so long that waiting calls expire.
+     */
+    private boolean isProbeTooLong() {
+        return calm && base.hasSamples() && base.seconds() > LONG * deadline;
+    }
+
     private void wantProbe(double now, double interval) {
-        if (!probeWanted && now - probedAt > interval) {
+        if (!isProbeTooLong() && !probeWanted && now - probedAt > interval) {
             probeWanted = true;
             probeWantedAt = now;
         }
@@ -424,6 +513,11 @@ final class Knee {
         }
         baseMoved = before == 0 || Math.abs(base.seconds() / before - 1) > .2;
         double target = target();
+        if (!probe.wasFull()) {
+            // Few calls came at half of the limit: the limit is not the bottleneck, and the rate is an old
+            // one.
+            target = Math.max(target, initial);
+        }
         if (rate > 0 && target < limit) {
             change(clip(target), Change.QUEUEING);
         }

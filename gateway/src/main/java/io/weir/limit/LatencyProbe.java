@@ -14,6 +14,9 @@ final class LatencyProbe {
     private static final double HOLD_LATENCIES = 3;
     private static final int MIN_ENDS = 24;
 
+    /** The share of the lower limit that is in use on average if it is the bottleneck. */
+    private static final double FULL = .75;
+
     private enum Phase {
         IDLE,
         DRAINING,
@@ -104,6 +107,11 @@ final class LatencyProbe {
     /** Whether enough calls ended to outweigh the earlier base latency. */
     boolean isCertain() {
         return ends >= 12;
+    }
+
+    /** Whether the lower limit was the bottleneck, too. */
+    boolean wasFull() {
+        return callSeconds >= FULL * limit * (lastChangeAt - heldSince);
     }
 
     double latency() {

@@ -240,6 +240,25 @@ public final class LimitInForce {
         }
     }
 
+    /**
+     * The wait for a permit after which {@link #waited} is due; {@link Long#MAX_VALUE}: never, since the
+     * limit learns nothing from calls that wait.
+     */
+    public long longWaitNanos() {
+        return configured.get().limit instanceof AdaptiveLimit adaptive ? adaptive.longWaitNanos() : Long.MAX_VALUE;
+    }
+
+    /**
+     * A call has waited for {@link #longWaitNanos}, or was refused a permit.
+     *
+     * @param sinceNanos the moment at which it started to wait
+     */
+    public void waited(long nowNanos, long sinceNanos) {
+        if (configured.get().limit instanceof AdaptiveLimit adaptive && isLowest(adaptive)) {
+            adaptive.waited(nowNanos, sinceNanos);
+        }
+    }
+
     /** Whether the calls in flight show the effect of this limit. */
     private boolean isLowest(Limit limit) {
         int value = limit.value();

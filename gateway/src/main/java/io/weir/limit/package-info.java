@@ -98,6 +98,20 @@
  *   <li><b>Half of the former limit as soon as answers are fast again</b>, after time-outs that no queue
  *       explains. Without it: the first 2 s after a hang .87 &rarr; .27, the 10 s after those .995 &rarr;
  *       .946.
+ *   <li><b>Calls that wait, or are refused a permit, are evidence while the latency is long</b> (above a
+ *       third of the deadline, or no answer has come yet). No window judges such a backend before its callers
+ *       give up. Once calls have waited for a third of the deadline, the limit doubles if nothing is known,
+ *       or grows by 1.5 if no answer was slower than the base latency for one latency; not again before as
+ *       many later calls are answered as it admitted, and not for a base latency that was shorter within a
+ *       minute. 20 callers in a closed loop, 1.2 s of a deadline of 2 s, 20 s: 312 answered and 4 refused
+ *       &rarr; 105 and 230.
+ *   <li><b>No probe of a long latency that shows no queue</b>: it would take longer than the deadline, at
+ *       half of the limit. The first mean of few calls then needs 4 samples, not 16, so that there is such a
+ *       latency.
+ *   <li><b>A probe that finds less than three quarters of its lower limit in use does not lower the limit
+ *       below its initial value</b>: few calls come, and the rate of answers is that of an earlier moment.
+ *       Without this rule a cold JVM, whose first calls fill the limit at a low rate, leaves a calm backend
+ *       at a limit of 3 to 7.
  *   <li><b>Sheds</b> (503 or 429 with {@code Retry-After}, fast 503s, refused connections) lower the limit to
  *       the number of calls that the backend answered at once. Without this rule goodput is the same, but the
  *       backend's latency is 1.32 instead of 1.23 times that at the best fixed limit, and callers get its
@@ -129,6 +143,24 @@
  * with the same numbers counts the calls to refuse. Its probes are discarded: calls above the lower limit are
  * not held back, so nothing is measured at it. So the dry run of a backend that became slower finds a lower
  * limit than the limit in force would.
+ *
+ * <h2>Routes that hang</h2>
+ *
+ * {@link io.weir.limit.OverdueCalls} keeps one route of a backend from taking the permits of the others. A
+ * route hangs once several of its calls (the breaker's {@code stall-calls}, or half of the limit if that is
+ * less; at least two), all sent after its last answer, have waited for the stall duration, while the backend
+ * has answered other routes. From then until the route's next answer, its calls hold at most half of the
+ * limit; a call beyond that is refused at once. The time-outs of such a route are no evidence for the
+ * adaptive limit. Decisions:
+ *
+ * <ul>
+ *   <li>The stall duration, and not three times the route's usual time: a route whose latency rises to four
+ *       times the usual one must not be refused meanwhile.
+ *   <li>No permit is taken from a call: the limit stays exact. So the other routes may wait until the first
+ *       calls of the route that hangs reach their deadline.
+ *   <li>A route that is answered counts nothing: its calls cost one volatile read and one write. The places
+ *       under the cap are counted only while the route hangs.
+ * </ul>
  *
  * <h2>Figures for operators</h2>
  *

@@ -16,6 +16,7 @@ import io.weir.engine.Route;
 import io.weir.engine.RouteObserver;
 import io.weir.fallback.Fallback;
 import io.weir.fallback.FallbackProperties;
+import io.weir.limit.OverdueCalls;
 import io.weir.limit.Priority;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.limit.UsualTime;
@@ -245,8 +246,9 @@ public final class RoutesFactory {
                     fallback == null ? null : fallback(fallback, old == null ? null : old.fallback()),
                     fallbackBackend == null ? null : backends.get(fallbackBackend),
                     observer(id, backend, door, limit, rateLimiter, old == null ? null : old.observer()),
+                    keepsBackend(backend, old) ? old.overdue() : new OverdueCalls(),
                     new InFlightCounter(),
-                    usualTime(backend, old),
+                    keepsBackend(backend, old) ? old.usualTime() : new UsualTime(),
                     own.probe() == null ? null : own.probe().mode(),
                     own.priority(),
                     rateLimiter);
@@ -256,9 +258,9 @@ public final class RoutesFactory {
             return own == null ? null : RateLimiter.of(own, old, nanoClock);
         }
 
-        /** A route that keeps its backend keeps the usual time of its calls. */
-        private UsualTime usualTime(Backend backend, @Nullable Route old) {
-            return old != null && old.backend().name().equals(backend.name()) ? old.usualTime() : new UsualTime();
+        /** Whether what is known about the route's calls remains true. */
+        private static boolean keepsBackend(Backend backend, @Nullable Route old) {
+            return old != null && old.backend().name().equals(backend.name());
         }
 
         private RouteObserver observer(

@@ -64,6 +64,70 @@ class AdmissionTest {
     }
 
     @Test
+    void isRefusedIfItsRouteHangsAndHoldsHalfOfTheLimit() {
+        fixture.bulkhead.resize(4, 0);
+        routeHangs();
+        fixture.overdue.add();
+        fixture.overdue.add();
+
+        fixture.start();
+
+        fixture.overdue.release();
+        fixture.overdue.release();
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("bulkhead-full 503");
+        assertThat(fixture.record().detail()).isEqualTo("the route's calls hang and hold half of the limit");
+    }
+
+    @Test
+    void isCountedUnderTheCapOfARouteThatHangs() {
+        fixture.bulkhead.resize(4, 0);
+        routeHangs();
+        fixture.overdue.add();
+
+        fixture.start();
+
+        assertThat(fixture.attempts).hasSize(1);
+        assertThat(fixture.overdue.held()).isEqualTo(2);
+        fixture.overdue.release();
+        fixture.finish();
+        fixture.assertEndedCleanly();
+    }
+
+    @Test
+    void givesItsPlaceUnderTheCapBackIfItsCallerLeavesTheQueue() {
+        fixture.bulkhead.resize(1, 1);
+        routeHangs();
+        fixture.takePermit().start();
+        assertThat(fixture.overdue.held()).as("a waiting call holds no place").isZero();
+
+        fixture.exchange().leave();
+        fixture.freePermit();
+
+        fixture.channel.runPendingTasks();
+        fixture.assertEndedCleanly();
+    }
+
+    @Test
+    void countsAnOverdueCallUntilItEnds() {
+        fixture.bulkhead.resize(4, 0);
+        fixture.start();
+        assertThat(fixture.overdue.held()).isZero();
+
+        fixture.advance(ExchangeFixture.STALL);
+        assertThat(fixture.overdue.held()).isOne();
+
+        fixture.finish();
+        fixture.assertEndedCleanly();
+    }
+
+    private void routeHangs() {
+        for (int i = 0; i < 2; i++) {
+            fixture.overdue.stalled(fixture.now(), 2, ExchangeFixture.DEADLINE.toNanos(), fixture.now());
+        }
+    }
+
+    @Test
     void isRefusedIfTheQueueIsFull() {
         fixture.bulkhead.resize(1, 0);
         fixture.takePermit().start();

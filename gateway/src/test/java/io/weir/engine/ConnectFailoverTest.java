@@ -13,6 +13,7 @@ import io.netty.resolver.AddressResolverGroup;
 import io.netty.util.concurrent.EventExecutor;
 import io.netty.util.concurrent.Promise;
 import io.weir.drain.Drain;
+import io.weir.limit.OverdueCalls;
 import io.weir.limit.Priority;
 import io.weir.limit.UsualTime;
 import io.weir.overload.OverloadGuard;
@@ -98,6 +99,7 @@ class ConnectFailoverTest {
                     null,
                     null,
                     ended::add,
+                    new OverdueCalls(),
                     new InFlightCounter(),
                     new UsualTime(),
                     null,

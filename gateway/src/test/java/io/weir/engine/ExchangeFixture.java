@@ -21,6 +21,7 @@ import io.weir.instance.UpstreamProtocol;
 import io.weir.limit.Limit;
 import io.weir.limit.LimitInForce;
 import io.weir.limit.LittlesLawProperties;
+import io.weir.limit.OverdueCalls;
 import io.weir.limit.Priority;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.limit.TenantKey;
@@ -104,6 +105,7 @@ final class ExchangeFixture {
     final RecordingObserver observer = new RecordingObserver();
     final InFlightCounter inFlight = new InFlightCounter();
     final UsualTime usualTime;
+    final OverdueCalls overdue = new OverdueCalls();
     final Drain drain = new Drain();
     private final OverloadGuard overload = new OverloadGuard(new OverloadProperties(100, Duration.ofMillis(250), 90));
     final Engine engine;
@@ -324,6 +326,7 @@ final class ExchangeFixture {
                 fallback,
                 backend("other", otherBulkhead, otherHealth),
                 ended::add,
+                overdue,
                 inFlight,
                 usualTime,
                 probeMode,
@@ -519,6 +522,7 @@ final class ExchangeFixture {
                     .isZero();
         }
         assertThat(health.overdue()).as("overdue calls").isZero();
+        assertThat(overdue.held()).as("counted calls of a route that hangs").isZero();
         assertThat(health.probesUnderWay()).as("probes").isZero();
         assertThat(engine.readAheadBytes()).as("bytes read ahead").isZero();
         assertThat(engine.inFlight()).as("in flight").isZero();

@@ -120,6 +120,37 @@ class HealthEvidenceTest {
     }
 
     @Test
+    void aRouteHangsIfItsCallsStallWhileTheBackendAnswersOthers() {
+        HealthEvidence first = call();
+        HealthEvidence second = call();
+        HealthEvidence other = call();
+        fixture.advance(ExchangeFixture.STALL);
+        fixture.health.answered(fixture.health.enter(fixture.now(), false), fixture.now());
+
+        assertThat(first.countIfStalled(STALL, fixture.now())).isTrue();
+        assertThat(first.countIfStalled(STALL, fixture.now())).isFalse();
+        assertThat(fixture.overdue.isHanging(fixture.now())).isFalse();
+        second.countIfStalled(STALL, fixture.now());
+        assertThat(fixture.overdue.isHanging(fixture.now())).isTrue();
+        assertThat(fixture.health.state()).isEqualTo(State.CLOSED);
+
+        other.answered(fixture.now());
+        assertThat(fixture.overdue.isHanging(fixture.now())).isFalse();
+    }
+
+    @Test
+    void aRouteDoesNotHangIfTheBackendAnswersNothing() {
+        HealthEvidence first = call();
+        HealthEvidence second = call();
+        fixture.advance(ExchangeFixture.STALL);
+
+        first.countIfStalled(STALL, fixture.now());
+        second.countIfStalled(STALL, fixture.now());
+
+        assertThat(fixture.overdue.isHanging(fixture.now())).isFalse();
+    }
+
+    @Test
     void aProbeThatIsAnsweredHalfOpensAndIsNoCall() {
         HealthEvidence evidence = probe();
 

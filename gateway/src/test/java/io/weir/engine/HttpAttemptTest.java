@@ -10,6 +10,7 @@ import io.netty.channel.local.LocalChannel;
 import io.netty.channel.local.LocalIoHandler;
 import io.netty.handler.codec.http.HttpMethod;
 import io.weir.drain.Drain;
+import io.weir.limit.OverdueCalls;
 import io.weir.limit.Priority;
 import io.weir.limit.UsualTime;
 import io.weir.outcome.Reason;
@@ -193,6 +194,7 @@ class HttpAttemptTest {
                 null,
                 null,
                 ended::add,
+                new OverdueCalls(),
                 new InFlightCounter(),
                 new UsualTime(),
                 null,

@@ -12,6 +12,7 @@ import io.weir.instance.Pool;
 import io.weir.instance.UpstreamProtocol;
 import io.weir.limit.LimitInForce;
 import io.weir.limit.LittlesLawProperties;
+import io.weir.limit.OverdueCalls;
 import io.weir.limit.Priority;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.limit.UsualTime;
@@ -163,6 +164,7 @@ final class TrafficSimulation {
                 null,
                 null,
                 this::ended,
+                new OverdueCalls(),
                 new InFlightCounter(),
                 new UsualTime(),
                 null,

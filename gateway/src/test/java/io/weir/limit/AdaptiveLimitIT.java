@@ -19,6 +19,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -155,6 +157,42 @@ class AdaptiveLimitIT {
         assertThat(gateway.backend("orders").limit().beliefs().limit()).isEqualTo(learnt);
         gateway.bean(BulkheadRegistry.class).bulkhead("orders").changeConfig(config(QueueingBulkhead.LARGEST));
         assertThat(gateway.backend("orders").bulkhead().maxConcurrentCalls()).isEqualTo(learnt);
+    }
+
+    /** Callers that each wait for their answer, and a service that takes longer than a call may wait. */
+    @Test
+    void growsInTimeForASlowBackendWhoseAnswersShowNoQueue() throws Exception {
+        AtomicInteger answered = new AtomicInteger();
+        AtomicInteger lost = new AtomicInteger();
+        try (TestBackend slow = TestBackend.start((request, conversation) -> {
+                    LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(1_200));
+                    conversation.answer(200, "done");
+                });
+                TestGateway defaults = TestGateway.setup()
+                        .backend("slow", slow.uri(), "deadline: 2s", "bulkhead: {}")
+                        .route("slow", "slow")
+                        .start();
+                ExecutorService callers = Executors.newVirtualThreadPerTaskExecutor()) {
+            long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(5);
+            for (int i = 0; i < 20; i++) {
+                callers.submit(() -> {
+                    while (System.nanoTime() - end < 0) {
+                        boolean isAnswered = TestCaller.get(defaults.port(), Door.COMPILED.path("slow", "1"))
+                                        .status()
+                                == 200;
+                        (isAnswered ? answered : lost).incrementAndGet();
+                        LockSupport.parkNanos(isAnswered ? 0 : TimeUnit.MILLISECONDS.toNanos(10));
+                    }
+                    return null;
+                });
+            }
+            callers.shutdown();
+            assertThat(callers.awaitTermination(20, TimeUnit.SECONDS)).isTrue();
+
+            // Of 100; with a limit that waits for its windows: 40, and 60 are refused.
+            assertThat(answered).as("answered; %s refused", lost).hasValueGreaterThan(60);
+            assertThat(lost).hasValueLessThanOrEqualTo(20);
+        }
     }
 
     private static BulkheadConfig config(int calls) {

@@ -49,6 +49,67 @@ class AdaptiveLimitTest {
                 .isBetween(49 * MILLI, 51 * MILLI);
     }
 
+    /** The time in which no answer can come is longer than calls can wait. */
+    @Test
+    void growsOnceForCallsThatWaitBeforeAnythingIsAnswered() {
+        long longWait = limit.longWaitNanos();
+        assertThat(longWait).isEqualTo(DEADLINE / 3);
+
+        limit.waited(longWait / 2, 0);
+        assertThat(limit.value()).isEqualTo(8);
+        limit.waited(longWait, 0);
+        assertThat(limit.value()).isEqualTo(16);
+        assertThat(limit.beliefs().lastChange()).isEqualTo(Change.GROWTH);
+
+        limit.waited(3 * longWait, longWait);
+        assertThat(limit.value()).as("not again before an answer").isEqualTo(16);
+    }
+
+    @Test
+    void growsForCallsThatWaitWhileASlowBackendShowsNoQueue() {
+        bring(limit, 1, 500, Evidence.ANSWERED, true);
+
+        limit.waited(now, now - DEADLINE / 3);
+        assertThat(limit.value()).isEqualTo(12);
+
+        limit.waited(now + DEADLINE / 2, now);
+        assertThat(limit.value()).as("not again before its effect is seen").isEqualTo(12);
+        bring(limit, 1, 500, Evidence.ANSWERED, true);
+        limit.waited(now, now - DEADLINE / 3);
+        assertThat(limit.value()).isEqualTo(18);
+    }
+
+    @Test
+    void doesNotGrowForCallsThatWaitIfTheBackendIsFastOrShowsAQueue() {
+        bring(limit, 4, 50, Evidence.ANSWERED, true);
+        int fast = limit.value();
+        limit.waited(now + DEADLINE, now);
+        assertThat(limit.value()).isEqualTo(fast);
+
+        AdaptiveLimit slow = limit(Bounds.DEFAULT);
+        bring(slow, 1, 400, Evidence.ANSWERED, true);
+        bring(slow, 1, 600, Evidence.ANSWERED, true);
+        slow.waited(now, now - DEADLINE / 3);
+        assertThat(slow.value()).as("a call took longer than few calls do").isEqualTo(8);
+
+        AdaptiveLimit hung = limit(Bounds.DEFAULT);
+        bring(hung, 1, 500, Evidence.ANSWERED, true);
+        bring(hung, 1, 800, Evidence.TIMED_OUT, true);
+        hung.waited(now, now - DEADLINE / 3);
+        assertThat(hung.value()).as("most calls timed out").isLessThan(8);
+    }
+
+    /** A cold JVM: its first calls are slow, reach the limit, and make the rate of answers look low. */
+    @Test
+    void keepsTheInitialLimitIfOnlyTheFirstCallsAreSlow() {
+        bring(limit, 3, 200, Evidence.ANSWERED, true);
+
+        bring(limit, 400, 50, Evidence.ANSWERED, false);
+
+        assertThat(limit.changes(Change.PROBE)).as("measured at half of the limit").isPositive();
+        assertThat(limit.value()).isGreaterThanOrEqualTo(8);
+    }
+
     @Test
     void neverGrowsUnderConstantTimeouts() {
         for (int i = 0; i < 200; i++) {

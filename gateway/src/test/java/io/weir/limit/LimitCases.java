@@ -79,6 +79,23 @@ final class LimitCases {
                 overload(1, .02, .75, .75),
                 overload(4, .2, .75, .75),
                 heavy(overload(40, .02, .90, .90)),
+                atLeast("20 callers, 1.2 s of 2 s: answered", callers(20), 300, 300, LimitCases::allAnswered),
+                atMost("20 callers, 1.2 s of 2 s: refused or late", callers(20), 10, 10, LimitCases::allLost),
+                atLeast(
+                        "100 callers, 1.2 s of 2 s: share answered from 7 s on",
+                        callers(100),
+                        .99,
+                        .99,
+                        s -> answered(s, 1, 1)),
+                atLeast("20 x 1.2 s of 2 s: goodput in the overload", slowOverload(), .75, .45, s ->
+                        goodput(s, 1, 20 / 1.2)),
+                atLeast("20 x 1.2 s of 2 s: after the overload", slowOverload(), .985, .95, s -> answered(s, 2, 2)),
+                atMost(
+                        "1.2 s of 2 s, hang of 15 s: mean limit, times that before",
+                        slowHang(),
+                        1,
+                        1,
+                        s -> s.results.get(1).meanLimit() / s.results.get(0).meanLimit()),
                 atMost(
                         "10 x 50 ms overload: p99 of answers, ms",
                         overloaded(10, .05),
@@ -114,6 +131,7 @@ final class LimitCases {
                 atLeast("hang of 15 s: from the heal on", LimitCases::hang, .985, .95, s -> answered(s, 2, 3)),
                 atMost("calm, 2/s: refused", constant(4, 2, 1, 60), 0, 0, s -> refused(s, 0)),
                 atMost("calm, bursts of 10, 50/s: refused", constant(10, 50, 10, 30), 0, 0, s -> refused(s, 0)),
+                atMost("cold JVM, then bursts of 10: refused", LimitCases::cold, 0, 0, s -> refused(s, 1)),
                 atMost("ramp x 20 at 50 ms: refused", ramp(64, .05), 0, 0, LimitCases::refusedInRamp),
                 atMost("ramp x 20 at 200 ms: refused", ramp(300, .2), .05, .06, LimitCases::refusedInRamp),
                 atLeast("callers retry three times: overload", LimitCases::retries, .9, .9, s -> goodput(s, 1, 200)),
@@ -231,6 +249,45 @@ final class LimitCases {
                 .phases(new Phase(6, .75 * capacity), new Phase(15, 4 * capacity), new Phase(12, .75 * capacity));
     }
 
+    /** Callers in a closed loop, and a backend that takes longer than half the deadline at any load. */
+    private static Supplier<Setup> callers(int number) {
+        return () -> {
+            Setup setup = fifo(10_000, 1.2).phases(new Phase(7, 0), new Phase(13, 0));
+            setup.deadline = 2;
+            setup.callers = number;
+            return setup;
+        };
+    }
+
+    private static Supplier<Setup> slowOverload() {
+        double capacity = 20 / 1.2;
+        return () -> {
+            Setup setup = fifo(20, 1.2)
+                    .phases(new Phase(10, .7 * capacity), new Phase(20, 4 * capacity), new Phase(20, .7 * capacity));
+            setup.deadline = 2;
+            return setup;
+        };
+    }
+
+    private static Supplier<Setup> slowHang() {
+        return () -> {
+            Setup setup = fifo(10_000, 1.2)
+                    .phases(new Phase(10, 20), new Phase(15, 20), new Phase(10, 20))
+                    .events(new Event(10, LimitSimulation.hangs(true)), new Event(25, LimitSimulation.hangs(false)));
+            setup.deadline = 2;
+            return setup;
+        };
+    }
+
+    /** The first calls take twenty times as long as the later ones. */
+    private static Setup cold() {
+        Setup setup = fifo(64, .05)
+                .phases(new Phase(3, 5), new Phase(20, 5))
+                .events(new Event(0, LimitSimulation.slowness(20)), new Event(2, LimitSimulation.slowness(1)));
+        setup.burst = 10;
+        return setup;
+    }
+
     private static Supplier<Setup> halved(double rate) {
         return () -> fifo(10, .05)
                 .phases(new Phase(6, rate), new Phase(20, rate), new Phase(12, rate))
@@ -331,6 +388,16 @@ final class LimitCases {
         // Calls of the last second may end after the simulation.
         boolean cut = last == simulation.results.size() - 1;
         return answered / (offered - (cut ? simulation.stillOpen() : 0));
+    }
+
+    private static double allAnswered(LimitSimulation simulation) {
+        return simulation.results.stream().mapToDouble(each -> each.answered).sum();
+    }
+
+    private static double allLost(LimitSimulation simulation) {
+        return simulation.results.stream()
+                .mapToDouble(each -> each.refused + each.failed + each.timedOut)
+                .sum();
     }
 
     private static double refused(LimitSimulation simulation, int phase) {

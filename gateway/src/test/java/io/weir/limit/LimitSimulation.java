@@ -25,6 +25,8 @@ final class LimitSimulation {
 
     private static final double ROUND_TRIP = .0002;
     private static final double REFUSAL = .0003;
+    /** The pause of a caller, of those in a closed loop, after a call without an answer. */
+    private static final double PAUSE = .01;
 
     /** The backend's behaviour when it has more calls than workers. */
     enum Kind {
@@ -100,6 +102,9 @@ final class LimitSimulation {
         double deadline = .8;
         int gateways = 1;
         int burst = 1;
+        /** Callers of whom each calls again as soon as it has a result; in addition to the phases' rates. */
+        int callers;
+
         int retries;
         boolean cancels;
         long seed = 1;
@@ -213,7 +218,9 @@ final class LimitSimulation {
         SERVED,
         SHARED_SERVED,
         CHANGE,
-        RETRY
+        RETRY,
+        CALL_AGAIN,
+        LONG_WAIT
     }
 
     private static final class Scheduled implements Comparable<Scheduled> {
@@ -279,6 +286,7 @@ final class LimitSimulation {
         int mark;
         boolean waits;
         boolean over;
+        boolean isLooped;
 
         Call(Gateway gateway, int attempt, Priority priority, int tenant, int phase) {
             this.gateway = gateway;
@@ -425,6 +433,9 @@ final class LimitSimulation {
             schedule.add(new Scheduled(setup.events.get(i).at, scheduled++, Step.CHANGE, i, null));
         }
         scheduleArrival();
+        for (int i = 0; i < setup.callers; i++) {
+            at(0, Step.CALL_AGAIN, null);
+        }
         double end = phaseEnds[phaseEnds.length - 1];
         while (!schedule.isEmpty()) {
             Scheduled next = schedule.remove();
@@ -471,7 +482,16 @@ final class LimitSimulation {
             case CHANGE -> change(setup.events.get(next.number));
             case RETRY -> {
                 Call call = next.requireCall();
-                arrive(new Call(call.gateway, call.attempt + 1, call.priority, call.tenant, call.phase));
+                Call again = new Call(call.gateway, call.attempt + 1, call.priority, call.tenant, call.phase);
+                again.isLooped = call.isLooped;
+                arrive(again);
+            }
+            case CALL_AGAIN -> arrive(newLoopedCall());
+            case LONG_WAIT -> {
+                Call call = next.requireCall();
+                if (call.waits) {
+                    waited(call);
+                }
             }
         }
     }
@@ -497,6 +517,19 @@ final class LimitSimulation {
                 : List.of(Priority.values()).get(pick(setup.priorities));
         int tenant = setup.tenants.length == 0 ? 0 : pick(setup.tenants);
         return new Call(gateway, 0, priority, tenant, phase);
+    }
+
+    private Call newLoopedCall() {
+        Call call = newCall();
+        call.isLooped = true;
+        return call;
+    }
+
+    /** A caller in a closed loop calls again. */
+    private void callAgain(Call ended, double pause) {
+        if (ended.isLooped) {
+            at(now + pause, Step.CALL_AGAIN, null);
+        }
     }
 
     private int pick(double[] shares) {
@@ -540,6 +573,9 @@ final class LimitSimulation {
             call.evicted();
         } else if (call.waits) {
             at(now + setup.deadline / 2, Step.EXPIRY, call);
+            if (call.gateway.limit instanceof AdaptiveLimit adaptive && adaptive.longWaitNanos() < Long.MAX_VALUE) {
+                at(now + adaptive.longWaitNanos() / 1e9, Step.LONG_WAIT, call);
+            }
         }
     }
 
@@ -557,8 +593,16 @@ final class LimitSimulation {
 
     private void refuse(Call call) {
         call.over = true;
+        waited(call);
         if (!retry(call)) {
             record(call, result -> result.refused++);
+            callAgain(call, PAUSE);
+        }
+    }
+
+    private void waited(Call call) {
+        if (call.gateway.limit instanceof AdaptiveLimit adaptive) {
+            adaptive.waited(nanos(), (long) (call.arrivedAt * 1e9));
         }
     }
 
@@ -583,15 +627,18 @@ final class LimitSimulation {
             case ANSWERED -> {
                 record(call, result -> result.answer(total, latency));
                 results.get(phase).goodput++;
+                callAgain(call, 0);
             }
             case TIMED_OUT -> {
                 if (!retry(call)) {
                     record(call, result -> result.timedOut++);
+                    callAgain(call, PAUSE);
                 }
             }
             default -> {
                 if (!retry(call)) {
                     record(call, result -> result.failed++);
+                    callAgain(call, PAUSE);
                 }
             }
         }

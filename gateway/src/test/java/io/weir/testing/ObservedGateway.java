@@ -32,6 +32,7 @@ import io.weir.limit.Limit;
 import io.weir.limit.LimitInForce;
 import io.weir.limit.LimitSettings;
 import io.weir.limit.LittlesLawProperties;
+import io.weir.limit.OverdueCalls;
 import io.weir.limit.Priority;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.limit.UsualTime;
@@ -133,6 +134,7 @@ public final class ObservedGateway implements AutoCloseable {
                 fallback,
                 null,
                 observer,
+                new OverdueCalls(),
                 new InFlightCounter(),
                 new UsualTime(),
                 null,
