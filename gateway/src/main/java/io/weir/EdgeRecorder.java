@@ -58,6 +58,11 @@ record EdgeRecorder(
     }
 
     @Override
+    public void priorityIgnored() {
+        meters.priorityIgnored();
+    }
+
+    @Override
     public void connectionOpened() {}
 
     @Override

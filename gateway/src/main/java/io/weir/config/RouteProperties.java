@@ -3,6 +3,7 @@ package io.weir.config;
 import io.weir.engine.Mode;
 import io.weir.fallback.FallbackProperties;
 import io.weir.health.RouteProbeMode;
+import io.weir.limit.Priority;
 import io.weir.retry.RetryProperties;
 import jakarta.validation.Valid;
 import jakarta.validation.constraints.Max;
@@ -29,6 +30,9 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param fallback the answer in place of a refusal; off unless configured.
  * @param probe the use of this route's requests as probes of an open breaker; {@code shadow}: copies of them;
  *     {@code caller}: the requests themselves, where a request must not be repeated; default: the backend's.
+ * @param priority the class of the route's calls, in the queue of the backend and while the gateway sheds:
+ *     {@code critical} is served first and refused last, {@code sheddable} is served last and refused first.
+ *     A trusted proxy can set another class for a request with {@code weir.edge.priority-header}.
  * @param preservePath whether the backend sees the path as the caller has sent it, with empty segments,
  *     {@code .} segments and escapes; the route is still matched by the normalised path, and a path with
  *     {@code ..} is refused. Not allowed together with filters that change the path.
@@ -43,4 +47,5 @@ public record RouteProperties(
         @Nullable @Valid @NestedConfigurationProperty RetryProperties retry,
         @Nullable @Valid @NestedConfigurationProperty FallbackProperties fallback,
         @Nullable RouteProbeMode probe,
+        @DefaultValue("normal") Priority priority,
         @DefaultValue("false") boolean preservePath) {}

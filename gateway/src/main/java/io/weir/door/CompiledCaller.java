@@ -10,6 +10,7 @@ import io.weir.engine.Backend;
 import io.weir.engine.Caller;
 import io.weir.engine.Engine;
 import io.weir.engine.Exchange;
+import io.weir.limit.Priority;
 import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
 import io.weir.outcome.ThrottledLog;
@@ -83,6 +84,11 @@ final class CompiledCaller extends Mono<Void> implements Caller, DelegatingReque
     }
 
     @Override
+    public @Nullable Priority requestedPriority() {
+        return inbound.requestedPriority();
+    }
+
+    @Override
     public boolean hasBody() {
         return inbound.hasBody();
     }
@@ -126,7 +132,7 @@ final class CompiledCaller extends Mono<Void> implements Caller, DelegatingReque
         for (Consumer<HttpHeaders> filter : route.request()) {
             filter.accept(toBackend);
         }
-        inbound.completeBackendHead(toBackend, backend, route.preserveHost());
+        inbound.completeBackendHead(toBackend, backend, route.preserveHost(), exchange.priority());
     }
 
     @Override

@@ -27,4 +27,7 @@ public interface DoorListener {
      * @param facts the request
      */
     void answered(String route, int status, long totalNanos, RequestFacts facts);
+
+    /** A trusted proxy has set a priority that does not exist; the route's applies. */
+    void priorityIgnored();
 }

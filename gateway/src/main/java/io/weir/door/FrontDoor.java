@@ -53,6 +53,7 @@ public final class FrontDoor implements HttpHandler {
     private final GeneralDoor generalDoor;
     private final EdgeProperties properties;
     private final Forwarding forwarding;
+    private final @Nullable PriorityHeader priorityHeader;
     private final long readIdleNanos;
     private final DoorListener listener;
 
@@ -79,6 +80,8 @@ public final class FrontDoor implements HttpHandler {
         this.generalDoor = generalDoor;
         this.properties = properties;
         this.forwarding = new Forwarding(properties);
+        String header = properties.priorityHeader();
+        this.priorityHeader = header == null ? null : new PriorityHeader(header, forwarding, listener);
         this.readIdleNanos = properties.readIdleTimeout().toNanos();
         this.listener = listener;
     }
@@ -198,7 +201,7 @@ public final class FrontDoor implements HttpHandler {
     }
 
     private InboundRequest inbound(HttpServerRequest in, HttpServerResponse out, RequestTarget target, String door) {
-        return new InboundRequest(in, out, target, forwarding, door, readIdleNanos);
+        return new InboundRequest(in, out, target, forwarding, priorityHeader, door, readIdleNanos);
     }
 
     private Mono<Void> refuse(Refusal refusal, InboundRequest inbound) {

@@ -13,6 +13,7 @@ import io.weir.engine.Engine;
 import io.weir.engine.Exchange;
 import io.weir.engine.OwnedBuffer;
 import io.weir.engine.Route;
+import io.weir.limit.Priority;
 import io.weir.outcome.Refusal;
 import java.net.URI;
 import java.util.function.BiFunction;
@@ -152,6 +153,11 @@ final class GeneralCaller implements Caller, DelegatingRequestFacts {
     }
 
     @Override
+    public @Nullable Priority requestedPriority() {
+        return inbound.requestedPriority();
+    }
+
+    @Override
     public boolean hasBody() {
         org.springframework.http.HttpHeaders headers = web.getRequest().getHeaders();
         if (headers.getFirst("Transfer-Encoding") != null) {
@@ -190,7 +196,7 @@ final class GeneralCaller implements Caller, DelegatingRequestFacts {
     @Override
     public void writeHead(HttpHeaders toBackend, Backend backend) {
         web.getRequest().getHeaders().forEach(toBackend::set);
-        inbound.completeBackendHead(toBackend, backend, preserveHost);
+        inbound.completeBackendHead(toBackend, backend, preserveHost, exchange.priority());
     }
 
     @Override

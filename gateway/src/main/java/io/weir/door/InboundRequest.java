@@ -28,6 +28,7 @@ import io.weir.edge.TraceParent;
 import io.weir.edge.Via;
 import io.weir.engine.Backend;
 import io.weir.engine.Exchange;
+import io.weir.limit.Priority;
 import io.weir.outcome.Problem;
 import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
@@ -69,6 +70,7 @@ final class InboundRequest implements RequestFacts {
     private final Channel channel;
     private final RequestTarget target;
     private final Forwarding forwarding;
+    private final @Nullable PriorityHeader priorityHeader;
     private final String door;
     private final long readIdleNanos;
     private boolean hasTunnel;
@@ -79,6 +81,7 @@ final class InboundRequest implements RequestFacts {
             HttpServerResponse response,
             RequestTarget target,
             Forwarding forwarding,
+            @Nullable PriorityHeader priorityHeader,
             String door,
             long readIdleNanos) {
         this.request = request;
@@ -86,6 +89,7 @@ final class InboundRequest implements RequestFacts {
         this.channel = ((ChannelOperations<?, ?>) response).channel();
         this.target = target;
         this.forwarding = forwarding;
+        this.priorityHeader = priorityHeader;
         this.door = door;
         this.readIdleNanos = readIdleNanos;
         if (channel instanceof Http2StreamChannel) {
@@ -107,6 +111,15 @@ final class InboundRequest implements RequestFacts {
 
     RequestTarget target() {
         return target;
+    }
+
+    /** The priority that a trusted proxy has set; null: none, or it is ignored. */
+    @Nullable
+    Priority requestedPriority() {
+        return priorityHeader == null
+                ? null
+                : priorityHeader.read(
+                        request.requestHeaders(), (InetSocketAddress) request.connectionRemoteAddress());
     }
 
     /** Whether the request has a body; Reactor Netty presents an HTTP/2 body of unknown length as chunked. */
@@ -156,8 +169,9 @@ final class InboundRequest implements RequestFacts {
      *
      * @param preserveHost whether the backend sees the {@code Host} of the caller or of a filter, instead of
      *     its own name
+     * @param priority the class of the call
      */
-    void completeBackendHead(HttpHeaders toBackend, Backend backend, boolean preserveHost) {
+    void completeBackendHead(HttpHeaders toBackend, Backend backend, boolean preserveHost, Priority priority) {
         String host = host();
         String preserved = preserveHost ? toBackend.get(HttpHeaderNames.HOST) : null;
         HopByHop.strip(toBackend);
@@ -170,6 +184,9 @@ final class InboundRequest implements RequestFacts {
         if (peer != null) {
             forwarding.write(
                     toBackend, request.requestHeaders(), peer, request.connectionScheme(), host == null ? "" : host);
+        }
+        if (priorityHeader != null) {
+            priorityHeader.write(toBackend, priority);
         }
         Via.append(toBackend);
     }

@@ -3,6 +3,7 @@ package io.weir.edge;
 import io.netty.util.internal.PlatformDependent;
 import jakarta.validation.constraints.Max;
 import jakarta.validation.constraints.Min;
+import jakarta.validation.constraints.Pattern;
 import java.time.Duration;
 import java.util.List;
 import org.hibernate.validator.constraints.time.DurationMax;
@@ -46,6 +47,11 @@ import org.springframework.util.unit.DataSize;
  *     pass one by one.
  * @param trustedProxies CIDRs of proxies whose forwarded headers ({@code X-Forwarded-*}, {@code Forwarded})
  *     are trusted; default: none.
+ * @param priorityHeader name of a header field in which trusted proxies set the priority of a request:
+ *     {@code critical}, {@code normal} or {@code sheddable}, in any case; default: none. The field overrides
+ *     the route's {@code priority}. It is ignored from any other peer. Another value, or more than one value,
+ *     is ignored and counted ({@code weir_priority_ignored_total}). Backends receive the field with the
+ *     priority that the gateway has used.
  * @param allowEncodedSlashes whether a path may contain {@code %2F} and {@code %5C}; they are refused
  *     otherwise, because gateway and backend may read them differently.
  * @param serverTiming whether responses carry {@code Server-Timing} with the time in the queue and in the
@@ -77,6 +83,10 @@ public record EdgeProperties(
 
         @DefaultValue("1MB") @Min(125) @Max(64 << 20) DataSize maxWebsocketFrameSize,
         @DefaultValue List<String> trustedProxies,
+
+        @Nullable @Pattern(regexp = "[!#$%&'*+.^_`|~0-9A-Za-z-]+", message = "the name of a header field")
+        String priorityHeader,
+
         @DefaultValue("false") boolean allowEncodedSlashes,
         @DefaultValue("false") boolean serverTiming) {
 

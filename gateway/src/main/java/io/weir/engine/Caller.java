@@ -6,6 +6,7 @@ import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaderValues;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpMethod;
+import io.weir.limit.Priority;
 import io.weir.outcome.Refusal;
 import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
@@ -30,6 +31,11 @@ public interface Caller {
 
     /** The request's head as it was received. */
     HttpHeaders headers();
+
+    /** The priority that a trusted proxy has set for the request; null: the route's. Called once. */
+    default @Nullable Priority requestedPriority() {
+        return null;
+    }
 
     /** Whether the request has a body. */
     boolean hasBody();

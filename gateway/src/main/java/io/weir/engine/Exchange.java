@@ -8,6 +8,7 @@ import io.weir.engine.Decision.Refuse;
 import io.weir.engine.Decision.Retry;
 import io.weir.engine.Decision.Step;
 import io.weir.engine.ExchangePhase.EmptyPhase;
+import io.weir.limit.Priority;
 import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
 import org.jspecify.annotations.Nullable;
@@ -474,6 +475,11 @@ public final class Exchange {
     /** The facts of the exchange; final after its end. */
     public ExchangeRecord record() {
         return record;
+    }
+
+    /** The class of the call; known from the start, before any decision. */
+    public Priority priority() {
+        return record.priority();
     }
 
     /** Whether the backend's answer is still incomplete. On the exchange's event loop. */

@@ -1,5 +1,6 @@
 package io.weir.engine;
 
+import io.weir.limit.Priority;
 import io.weir.outcome.Reason;
 import org.jspecify.annotations.Nullable;
 
@@ -14,6 +15,7 @@ public final class ExchangeRecord {
     private final Route route;
     private final Caller caller;
     private final long arrivedAt;
+    private final Priority priority;
 
     Backend backend;
 
@@ -41,6 +43,8 @@ public final class ExchangeRecord {
         this.caller = caller;
         this.arrivedAt = arrivedAt;
         this.backend = route.backend();
+        Priority requested = caller.requestedPriority();
+        this.priority = requested == null ? route.priority() : requested;
     }
 
     void end(@Nullable Reason why, @Nullable String details, int finalStatus, long now) {
@@ -69,6 +73,11 @@ public final class ExchangeRecord {
     /** The caller. */
     public Caller caller() {
         return caller;
+    }
+
+    /** The class of the call: the one that a trusted proxy has set, or the route's. */
+    public Priority priority() {
+        return priority;
     }
 
     /** The trace that receives the steps of the exchange; null: the exchange is not traced. */

@@ -2,6 +2,7 @@ package io.weir.engine;
 
 import io.weir.fallback.Fallback;
 import io.weir.health.ProbeMode;
+import io.weir.limit.Priority;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.limit.UsualTime;
 import io.weir.retry.RetryPolicy;
@@ -23,6 +24,7 @@ import org.jspecify.annotations.Nullable;
  * @param inFlight the exchanges in flight on this route
  * @param usualTime the usual time of the route's calls in the backend
  * @param probe the requests that serve as probes of an open breaker; null: the backend's setting
+ * @param priority the class of the route's calls, unless a trusted proxy sets another one
  */
 public record Route(
         String id,
@@ -36,4 +38,5 @@ public record Route(
         RouteObserver observer,
         InFlightCounter inFlight,
         UsualTime usualTime,
-        @Nullable ProbeMode probe) {}
+        @Nullable ProbeMode probe,
+        Priority priority) {}

@@ -1,5 +1,7 @@
 package io.weir.limit;
 
+import java.util.Locale;
+
 /**
  * The priority of a call, the highest first. A free permit goes to the waiting call of the highest priority.
  */
@@ -10,6 +12,13 @@ public enum Priority {
     NORMAL,
     /** Served last and evicted first. */
     SHEDDABLE;
+
+    private final String word = name().toLowerCase(Locale.ROOT);
+
+    /** The word for the priority in the configuration, header fields, the access log and metrics. */
+    public String word() {
+        return word;
+    }
 
     /** The next lower priority, for a retry or fallback of a call; the lowest stays the lowest. */
     public Priority lower() {

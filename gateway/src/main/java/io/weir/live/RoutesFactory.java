@@ -16,6 +16,7 @@ import io.weir.engine.Route;
 import io.weir.engine.RouteObserver;
 import io.weir.fallback.Fallback;
 import io.weir.fallback.FallbackProperties;
+import io.weir.limit.Priority;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.limit.UsualTime;
 import io.weir.live.GeneralRoutesFactory.RouteSource;
@@ -43,7 +44,7 @@ public final class RoutesFactory {
     private static final RouteMatcher ANY_REQUEST = new RouteMatcher(List.of(), List.of(), List.of(), false);
 
     private static final RouteProperties DEFAULTS =
-            new RouteProperties(null, Mode.REQUEST, null, null, null, null, false);
+            new RouteProperties(null, Mode.REQUEST, null, null, null, null, Priority.NORMAL, false);
 
     private final GeneralRoutesFactory generalRoutes;
     private final RouteCompiler compiler;
@@ -227,7 +228,8 @@ public final class RoutesFactory {
                     observer(id, backend, door, limit, old == null ? null : old.observer()),
                     new InFlightCounter(),
                     usualTime(backend, old),
-                    own.probe() == null ? null : own.probe().mode());
+                    own.probe() == null ? null : own.probe().mode(),
+                    own.priority());
         }
 
         /** A route that keeps its backend keeps the usual time of its calls. */

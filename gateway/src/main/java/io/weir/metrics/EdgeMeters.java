@@ -44,6 +44,7 @@ public final class EdgeMeters implements AutoCloseable {
     private final MeterScope scope;
     private final Counter flooded;
     private final Counter handshakesFailed;
+    private final Counter prioritiesIgnored;
     // Concurrency: two threads that create the timer of a reason get the same one; the order of their writes
     // does not matter.
     private final AtomicReferenceArray<@Nullable Timer> refused =
@@ -74,6 +75,7 @@ public final class EdgeMeters implements AutoCloseable {
         scope.counter(Meters.CONNECTIONS_REJECTED, connections::rejected);
         this.flooded = scope.counter(Meters.CONNECTIONS_FLOODED);
         this.handshakesFailed = scope.counter(Meters.HANDSHAKES_FAILED);
+        this.prioritiesIgnored = scope.counter(Meters.PRIORITY_IGNORED);
         scope.gauge(Meters.IN_FLIGHT, engine::inFlight);
         scope.gauge(Meters.IN_FLIGHT_LIMIT, guard::maxInFlight);
         scope.gauge(Meters.READ_AHEAD, engine::readAheadBytes);
@@ -102,6 +104,11 @@ public final class EdgeMeters implements AutoCloseable {
     /** Counts a TLS handshake that failed. */
     public void handshakeFailed() {
         handshakesFailed.increment();
+    }
+
+    /** Counts a request whose priority header was ignored. */
+    public void priorityIgnored() {
+        prioritiesIgnored.increment();
     }
 
     /** Counts a connection that ended because of a flood. */

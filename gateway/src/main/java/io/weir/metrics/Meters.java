@@ -312,6 +312,12 @@ public enum Meters {
             Kind.COUNTER,
             null,
             "HTTP/2 connections ended because their callers flooded them with frames."),
+    /** Shows a trusted proxy that sets a priority which does not exist. */
+    PRIORITY_IGNORED(
+            "weir.priority.ignored",
+            Kind.COUNTER,
+            null,
+            "Requests whose priority from a trusted proxy was ignored: an unknown word, or more than one value."),
     /** TLS handshakes that failed. */
     HANDSHAKES_FAILED(
             "weir.handshakes.failed",

@@ -2,6 +2,7 @@ package io.weir.edge;
 
 import java.time.Duration;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 import org.springframework.util.unit.DataSize;
 
 /** Builds edge properties for tests: the defaults, except for the fields that a test sets. */
@@ -15,6 +16,7 @@ final class TestEdgeProperties {
     Duration headTimeout = Duration.ofSeconds(10);
     Duration keepAliveTimeout = Duration.ofSeconds(75);
     List<String> trustedProxies = List.of();
+    @Nullable String priorityHeader;
 
     static EdgeProperties trusting(String... networks) {
         TestEdgeProperties edge = new TestEdgeProperties();
@@ -39,6 +41,7 @@ final class TestEdgeProperties {
                 keepAliveTimeout,
                 DataSize.ofMegabytes(1),
                 trustedProxies,
+                priorityHeader,
                 false,
                 false);
     }

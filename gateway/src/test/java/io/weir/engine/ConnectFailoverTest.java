@@ -13,6 +13,7 @@ import io.netty.resolver.AddressResolverGroup;
 import io.netty.util.concurrent.EventExecutor;
 import io.netty.util.concurrent.Promise;
 import io.weir.drain.Drain;
+import io.weir.limit.Priority;
 import io.weir.limit.UsualTime;
 import io.weir.overload.OverloadGuard;
 import io.weir.overload.OverloadProperties;
@@ -99,7 +100,8 @@ class ConnectFailoverTest {
                     ended::add,
                     new InFlightCounter(),
                     new UsualTime(),
-                    null);
+                    null,
+                Priority.NORMAL);
             Exchange exchange = new Exchange(engine, route, caller, System.nanoTime());
             channel.eventLoop().execute(exchange::start);
             await().until(() -> !caller.answered.isEmpty() || !ended.isEmpty());

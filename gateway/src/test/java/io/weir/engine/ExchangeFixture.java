@@ -21,6 +21,7 @@ import io.weir.instance.UpstreamProtocol;
 import io.weir.limit.Limit;
 import io.weir.limit.LimitInForce;
 import io.weir.limit.LittlesLawProperties;
+import io.weir.limit.Priority;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.limit.UsualTime;
 import io.weir.outcome.Reason;
@@ -280,7 +281,8 @@ final class ExchangeFixture {
                 ended::add,
                 inFlight,
                 usualTime,
-                probeMode);
+                probeMode,
+                Priority.NORMAL);
     }
 
     private Backend backend(String name, QueueingBulkhead calls, Health usedHealth) {

@@ -10,6 +10,7 @@ import io.netty.channel.local.LocalChannel;
 import io.netty.channel.local.LocalIoHandler;
 import io.netty.handler.codec.http.HttpMethod;
 import io.weir.drain.Drain;
+import io.weir.limit.Priority;
 import io.weir.limit.UsualTime;
 import io.weir.outcome.Reason;
 import io.weir.overload.OverloadGuard;
@@ -194,7 +195,8 @@ class HttpAttemptTest {
                 ended::add,
                 new InFlightCounter(),
                 new UsualTime(),
-                null);
+                null,
+                Priority.NORMAL);
     }
 
     private static final class ClosedBeforeSend extends HttpAttempt {

@@ -12,6 +12,7 @@ import io.weir.instance.Pool;
 import io.weir.instance.UpstreamProtocol;
 import io.weir.limit.LimitInForce;
 import io.weir.limit.LittlesLawProperties;
+import io.weir.limit.Priority;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.limit.UsualTime;
 import io.weir.outcome.Reason;
@@ -163,7 +164,8 @@ final class TrafficSimulation {
                 this::ended,
                 new InFlightCounter(),
                 new UsualTime(),
-                null);
+                null,
+                Priority.NORMAL);
     }
 
     private Health.Permits permits(LimitInForce limit) {

@@ -32,6 +32,7 @@ import io.weir.limit.Limit;
 import io.weir.limit.LimitInForce;
 import io.weir.limit.LimitSettings;
 import io.weir.limit.LittlesLawProperties;
+import io.weir.limit.Priority;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.limit.UsualTime;
 import io.weir.metrics.BackendMeters;
@@ -133,7 +134,8 @@ public final class ObservedGateway implements AutoCloseable {
                 observer,
                 new InFlightCounter(),
                 new UsualTime(),
-                null);
+                null,
+                Priority.NORMAL);
     }
 
     /** Makes the limit adapt: 2 to 100, at first 8. */
