@@ -19,6 +19,7 @@ import io.weir.live.GeneralRoutesFactory;
 import io.weir.live.LiveBackends;
 import io.weir.live.RouteRecorders;
 import io.weir.live.RoutesFactory;
+import io.weir.overload.OverloadGuard;
 import java.util.List;
 import java.util.function.Function;
 import java.util.stream.Collectors;
@@ -158,8 +159,12 @@ class RoutingConfiguration {
             WeirProperties properties,
             Drain drain,
             EdgeRecorder recorder,
+            OverloadGuard guard,
             SslBundles sslBundles,
+            ObjectProvider<LiveRoutes> routes,
             ObjectProvider<FrontDoor> door) {
-        return new EdgeServer(new EdgeServerCustomizer(properties.edge(), drain, recorder), sslBundles, door);
+        boolean hasPriorityHeader = properties.edge().priorityHeader() != null;
+        GatewayShedding shedding = new GatewayShedding(guard, routes, hasPriorityHeader);
+        return new EdgeServer(new EdgeServerCustomizer(properties.edge(), drain, recorder, shedding), sslBundles, door);
     }
 }

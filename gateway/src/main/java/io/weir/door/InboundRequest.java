@@ -27,7 +27,9 @@ import io.weir.edge.StreamEndHandler;
 import io.weir.edge.TraceParent;
 import io.weir.edge.Via;
 import io.weir.engine.Backend;
+import io.weir.engine.Engine;
 import io.weir.engine.Exchange;
+import io.weir.engine.Route;
 import io.weir.limit.Priority;
 import io.weir.outcome.Problem;
 import io.weir.outcome.Reason;
@@ -74,6 +76,8 @@ final class InboundRequest implements RequestFacts {
     private final String door;
     private final long readIdleNanos;
     private boolean hasTunnel;
+    private boolean isPriorityRead;
+    private @Nullable Priority requestedPriority;
     private @Nullable String requestId;
 
     InboundRequest(
@@ -116,10 +120,22 @@ final class InboundRequest implements RequestFacts {
     /** The priority that a trusted proxy has set; null: none, or it is ignored. */
     @Nullable
     Priority requestedPriority() {
-        return priorityHeader == null
-                ? null
-                : priorityHeader.read(
-                        request.requestHeaders(), (InetSocketAddress) request.connectionRemoteAddress());
+        if (priorityHeader != null && !isPriorityRead) {
+            isPriorityRead = true;
+            requestedPriority = priorityHeader.read(
+                    request.requestHeaders(), (InetSocketAddress) request.connectionRemoteAddress());
+        }
+        return requestedPriority;
+    }
+
+    /** The refusal because of the event loop's delay, now that the route is known; null: none. */
+    @Nullable
+    Refusal refusalByDelay(Engine engine, Route route) {
+        if (!engine.isAnyLoopShedding()) {
+            return null;
+        }
+        Priority requested = requestedPriority();
+        return engine.refusalByDelay(channel.eventLoop(), requested == null ? route.priority() : requested);
     }
 
     /** Whether the request has a body; Reactor Netty presents an HTTP/2 body of unknown length as chunked. */

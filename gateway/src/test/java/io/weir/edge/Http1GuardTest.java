@@ -40,6 +40,7 @@ class Http1GuardTest {
 
     private final RecordingEdgeListener listener = new RecordingEdgeListener();
     private final Drain drain = new Drain();
+    private final SwitchedShedding shedding = new SwitchedShedding();
     private final List<Throwable> caught = new ArrayList<>();
     private EmbeddedChannel channel = guarded();
     private boolean lastResponseWritten;
@@ -58,7 +59,7 @@ class Http1GuardTest {
         EmbeddedChannel made = new EmbeddedChannel(new HttpServerCodec());
         made.pipeline().addLast(NettyPipeline.HttpTrafficHandler, new ChannelOutboundHandlerAdapter());
         made.freezeTime();
-        EdgeRules rules = EdgeRules.of(new TestEdgeProperties().properties(), drain, listener);
+        EdgeRules rules = EdgeRules.of(new TestEdgeProperties().properties(), drain, listener, shedding);
         CallerConnection connection = new ConnectionRegistry(10).register(made, rules);
         assertThat(connection).isNotNull();
         connection.setTimeout(rules.headTimeoutNanos());
