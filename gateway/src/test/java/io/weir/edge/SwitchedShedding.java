@@ -3,7 +3,10 @@ package io.weir.edge;
 import io.netty.channel.EventLoop;
 import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
+import java.util.Map;
+import java.util.Objects;
 import java.util.Queue;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import org.jspecify.annotations.Nullable;
 
@@ -14,6 +17,7 @@ final class SwitchedShedding implements EdgeShedding {
 
     volatile boolean isOn;
     final Queue<Runnable> waiting = new ConcurrentLinkedQueue<>();
+    private final Map<Runnable, EventLoop> loops = new ConcurrentHashMap<>();
 
     @Override
     public @Nullable Refusal refusal(EventLoop loop) {
@@ -28,9 +32,17 @@ final class SwitchedShedding implements EdgeShedding {
     @Override
     public boolean takeTurn(EventLoop loop, Runnable task) {
         if (isOn) {
+            loops.put(task, loop);
             waiting.add(task);
         }
         return !isOn;
+    }
+
+    /** Lets all waiting tasks run, each on its event loop. */
+    void runWaiting() {
+        for (Runnable task = waiting.poll(); task != null; task = waiting.poll()) {
+            Objects.requireNonNull(loops.remove(task)).execute(task);
+        }
     }
 
     @Override
