@@ -23,7 +23,8 @@ import org.slf4j.LoggerFactory;
  *
  * <pre>{@code
  * {"timestamp":"2026-03-01T12:00:00.123Z","method":"GET","path":"/orders/7","host":"shop.example",
- *  "protocol":"HTTP/1.1","door":"compiled","route":"orders","backend":"orders","status":503,
+ *  "protocol":"HTTP/1.1","door":"compiled","route":"orders","backend":"orders","priority":"normal",
+ *  "status":503,
  *  "outcome":"bulkhead-full","client":"192.0.2.7","user_agent":"curl/8","request_id":"...",
  *  "trace_id":"...","attempts":0,"queue_ms":0.000,"backend_ms":0.000,"total_ms":0.212,"bytes":178}
  * }</pre>
@@ -48,6 +49,7 @@ public final class AccessLog implements RouteObserver, AutoCloseable {
     private static final byte[] PROTOCOL = JsonLine.key("protocol");
     private static final byte[] ROUTE = JsonLine.key("route");
     private static final byte[] BACKEND = JsonLine.key("backend");
+    private static final byte[] PRIORITY = JsonLine.key("priority");
     private static final byte[] DOOR = JsonLine.key("door");
     private static final byte[] STATUS = JsonLine.key("status");
     private static final byte[] OUTCOME = JsonLine.key("outcome");
@@ -204,6 +206,7 @@ public final class AccessLog implements RouteObserver, AutoCloseable {
         }
         line.text(ROUTE, exchange.route().id(), WORD_CHARS);
         line.text(BACKEND, exchange.backend().name(), WORD_CHARS);
+        line.text(PRIORITY, exchange.priority().word(), WORD_CHARS);
         outcome(line, exchange.status(), ExchangeOutcomes.of(exchange), exchange.fallbackReason(), exchange.detail());
         if (facts != null) {
             ExchangeTrace trace = exchange.trace();

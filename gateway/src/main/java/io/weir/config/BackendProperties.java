@@ -5,6 +5,7 @@ import io.weir.health.RecoveryProperties;
 import io.weir.instance.ConnectionProperties;
 import io.weir.instance.UpstreamProtocol;
 import io.weir.limit.BulkheadProperties;
+import io.weir.limit.FairnessProperties;
 import io.weir.retry.RetryBudgetProperties;
 import jakarta.validation.Valid;
 import jakarta.validation.constraints.Max;
@@ -34,6 +35,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *     only counts the exchanges that would have ended ({@code weir_would_refuse_total}); these end after ten
  *     minutes, or at the caller's own deadline.
  * @param bulkhead the limit on concurrent calls, and its queue.
+ * @param fairness fair shares for the tenants of the backend's calls.
  * @param maxStreams maximum number of concurrent streams ({@code mode: stream}) and WebSockets; 1 to 1000000.
  *     Streams last long, so they have a limit of their own and use no permits of calls. A request for a
  *     WebSocket is also a call, with a permit, until the backend has opened the WebSocket.
@@ -54,6 +56,7 @@ public record BackendProperties(
         @DefaultValue("true") boolean deadlineEnforce,
 
         @DefaultValue @Valid @NestedConfigurationProperty BulkheadProperties bulkhead,
+        @DefaultValue @Valid @NestedConfigurationProperty FairnessProperties fairness,
         @DefaultValue("256") @Min(1) @Max(1_000_000) int maxStreams,
 
         @DefaultValue("60s") @DurationMin(millis = 100) @DurationMax(days = 1)

@@ -11,6 +11,7 @@ import io.weir.engine.Caller;
 import io.weir.engine.Engine;
 import io.weir.engine.Exchange;
 import io.weir.limit.Priority;
+import io.weir.limit.TenantKey;
 import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
 import io.weir.outcome.ThrottledLog;
@@ -89,6 +90,11 @@ final class CompiledCaller extends Mono<Void> implements Caller, DelegatingReque
     }
 
     @Override
+    public @Nullable String tenant(TenantKey key) {
+        return inbound.tenant(key);
+    }
+
+    @Override
     public boolean hasBody() {
         return inbound.hasBody();
     }
@@ -132,7 +138,7 @@ final class CompiledCaller extends Mono<Void> implements Caller, DelegatingReque
         for (Consumer<HttpHeaders> filter : route.request()) {
             filter.accept(toBackend);
         }
-        inbound.completeBackendHead(toBackend, backend, route.preserveHost(), exchange.priority());
+        inbound.completeBackendHead(toBackend, backend, route.preserveHost(), exchange.attemptPriority());
     }
 
     @Override

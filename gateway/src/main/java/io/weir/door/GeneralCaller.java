@@ -14,6 +14,7 @@ import io.weir.engine.Exchange;
 import io.weir.engine.OwnedBuffer;
 import io.weir.engine.Route;
 import io.weir.limit.Priority;
+import io.weir.limit.TenantKey;
 import io.weir.outcome.Refusal;
 import java.net.URI;
 import java.util.function.BiFunction;
@@ -158,6 +159,11 @@ final class GeneralCaller implements Caller, DelegatingRequestFacts {
     }
 
     @Override
+    public @Nullable String tenant(TenantKey key) {
+        return inbound.tenant(key);
+    }
+
+    @Override
     public boolean hasBody() {
         org.springframework.http.HttpHeaders headers = web.getRequest().getHeaders();
         if (headers.getFirst("Transfer-Encoding") != null) {
@@ -196,7 +202,7 @@ final class GeneralCaller implements Caller, DelegatingRequestFacts {
     @Override
     public void writeHead(HttpHeaders toBackend, Backend backend) {
         web.getRequest().getHeaders().forEach(toBackend::set);
-        inbound.completeBackendHead(toBackend, backend, preserveHost, exchange.priority());
+        inbound.completeBackendHead(toBackend, backend, preserveHost, exchange.attemptPriority());
     }
 
     @Override

@@ -31,6 +31,7 @@ import io.weir.engine.Engine;
 import io.weir.engine.Exchange;
 import io.weir.engine.Route;
 import io.weir.limit.Priority;
+import io.weir.limit.TenantKey;
 import io.weir.outcome.Problem;
 import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
@@ -136,6 +137,19 @@ final class InboundRequest implements RequestFacts {
         }
         Priority requested = requestedPriority();
         return engine.refusalByDelay(channel.eventLoop(), requested == null ? route.priority() : requested);
+    }
+
+    /** The tenant that the request belongs to; null: none. */
+    @Nullable
+    String tenant(TenantKey key) {
+        InetSocketAddress peer = (InetSocketAddress) request.connectionRemoteAddress();
+        if (peer == null) {
+            return null;
+        }
+        AsciiString header = key.header();
+        return header == null
+                ? forwarding.callerNetwork(request.requestHeaders(), peer)
+                : forwarding.trustedValue(request.requestHeaders(), peer, header);
     }
 
     /** Whether the request has a body; Reactor Netty presents an HTTP/2 body of unknown length as chunked. */

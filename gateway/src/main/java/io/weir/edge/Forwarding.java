@@ -3,10 +3,13 @@ package io.weir.edge;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.util.AsciiString;
 import io.netty.util.NetUtil;
+import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Iterator;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
@@ -39,6 +42,12 @@ public final class Forwarding {
         AsciiString.cached("x-forwarded-by"),
         AsciiString.cached("x-real-ip"),
     };
+
+    /** The longest value of a trusted field that is used as a name; the rest is cut off. */
+    private static final int MAX_NAME_CHARS = 128;
+
+    /** Leading bytes of an IPv6 address that name the network of one caller. */
+    private static final int IPV6_NETWORK_BYTES = 8;
 
     /** A power of two. */
     private static final int CACHED_CALLERS = 1024;
@@ -100,9 +109,49 @@ public final class Forwarding {
      * an entry that is not an address ends the search, and the result is the hop that added the entry.
      */
     public String callerAddress(HttpHeaders fromCaller, InetSocketAddress peer) {
+        InetAddress caller = caller(fromCaller, peer);
+        return caller == null ? text(peer) : NetUtil.toAddressString(caller);
+    }
+
+    /**
+     * The caller's {@linkplain #callerAddress address}; of an IPv6 address its /64 network, since one caller
+     * usually has all addresses of it.
+     */
+    public String callerNetwork(HttpHeaders fromCaller, InetSocketAddress peer) {
+        InetAddress caller = caller(fromCaller, peer);
+        if (!(caller instanceof Inet6Address)) {
+            return caller == null ? text(peer) : NetUtil.toAddressString(caller);
+        }
+        byte[] network = caller.getAddress();
+        Arrays.fill(network, IPV6_NETWORK_BYTES, network.length, (byte) 0);
+        return NetUtil.bytesToIpAddress(network) + "/64";
+    }
+
+    /**
+     * The only value of a field that a trusted proxy has set, cut to {@value #MAX_NAME_CHARS} characters;
+     * null: the peer is not trusted, or the field is missing, empty, or has more than one value. A proxy that
+     * adds its field to the caller's, instead of replacing it, passes on a value that a caller can forge.
+     */
+    public @Nullable String trustedValue(HttpHeaders fromCaller, InetSocketAddress peer, CharSequence name) {
+        if (!trusted.contains(peer.getAddress())) {
+            return null;
+        }
+        Iterator<String> values = fromCaller.valueStringIterator(name);
+        if (!values.hasNext()) {
+            return null;
+        }
+        String value = values.next();
+        if (value.isEmpty() || values.hasNext()) {
+            return null;
+        }
+        return value.length() <= MAX_NAME_CHARS ? value : value.substring(0, MAX_NAME_CHARS);
+    }
+
+    /** Null if the peer has no address. */
+    private @Nullable InetAddress caller(HttpHeaders fromCaller, InetSocketAddress peer) {
         InetAddress nearest = peer.getAddress();
         if (!trusted.contains(nearest)) {
-            return text(peer);
+            return nearest;
         }
         List<String> hops = hops(fromCaller);
         for (int i = hops.size() - 1; i >= 0; i--) {
@@ -115,7 +164,7 @@ public final class Forwarding {
                 break;
             }
         }
-        return NetUtil.toAddressString(nearest);
+        return nearest;
     }
 
     /**

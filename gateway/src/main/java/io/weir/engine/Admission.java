@@ -6,7 +6,9 @@ import io.weir.health.Generation;
 import io.weir.health.Health;
 import io.weir.health.Probe;
 import io.weir.limit.Limit.Evidence;
+import io.weir.limit.Priority;
 import io.weir.limit.QueueingBulkhead;
+import io.weir.limit.Tenants;
 import io.weir.outcome.Reason;
 import java.util.concurrent.RejectedExecutionException;
 import org.jspecify.annotations.Nullable;
@@ -39,6 +41,10 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
     private final QueueingBulkhead bulkhead;
     /** The result of the attempt that is retried; null: this admission is the first one. */
     private final @Nullable RetriedResult retried;
+    /** The call's class; one lower for a retry or a fallback. */
+    private final Priority priority;
+    /** The call's tenant; null: none, or the call has not had to wait. */
+    private @Nullable String tenant;
 
     private boolean wouldRefuseCounted;
     private boolean isQueued;
@@ -75,6 +81,34 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
         this.bulkhead = backend.bulkhead();
         this.retried = retried;
         this.wouldRefuseCounted = retried != null;
+        Priority own = exchange.priority();
+        this.priority = retried == null && !exchange.record().fellBack() ? own : own.lower();
+    }
+
+    @Override
+    protected Priority priority() {
+        return priority;
+    }
+
+    @Override
+    protected @Nullable String tenant() {
+        return tenant;
+    }
+
+    /** Reads the call's tenant; before the call waits, since another thread reads it while the call waits. */
+    void readTenant() {
+        Tenants tenants = backend.tenants();
+        if (tenants != null) {
+            tenant = exchange.record().caller().tenant(tenants.key());
+        }
+    }
+
+    private void countTenant(boolean admitted) {
+        Tenants tenants = backend.tenants();
+        String name = tenant;
+        if (tenants != null && name != null) {
+            tenants.count(name, admitted);
+        }
     }
 
     /** Requests the permits. Called once. */
@@ -148,12 +182,14 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
         if (spareNanos(now) <= 0) {
             return Refuse.TOO_LITTLE_TIME;
         }
+        readTenant();
         isQueued = true;
         queuedAt = now;
         return switch (bulkhead.enter(this)) {
             case GRANTED -> permitGranted();
             case FULL -> {
                 isQueued = false;
+                countTenant(false);
                 yield Refuse.BULKHEAD_FULL;
             }
             case QUEUED -> Step.QUEUE;
@@ -178,7 +214,7 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
         if (counting == null) {
             return false;
         }
-        dryRun = BulkheadDryRun.begin(counting, backend, exchange.loop());
+        dryRun = BulkheadDryRun.begin(counting, backend, exchange.loop(), this);
         return bulkhead.acquireAnyway();
     }
 
@@ -236,7 +272,7 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
         if (left <= 0) {
             return Refuse.DEADLINE_EXCEEDED;
         }
-        backend.observer().dispatched(queueNanos, left);
+        backend.observer().dispatched(priority, queueNanos, left);
         if (retried == null) {
             backend.retryBudget().deposit();
         }
@@ -447,6 +483,7 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
 
     private void endWait(long now, boolean permitted) {
         isQueued = false;
+        countTenant(permitted);
         queueNanos = now - queuedAt;
         ExchangeRecord record = exchange.record();
         record.queueNanos += queueNanos;

@@ -4,6 +4,7 @@ import io.weir.health.Health;
 import io.weir.instance.Pool;
 import io.weir.limit.LimitInForce;
 import io.weir.limit.QueueingBulkhead;
+import io.weir.limit.Tenants;
 import io.weir.retry.RetryBudget;
 import org.jspecify.annotations.Nullable;
 
@@ -22,6 +23,7 @@ import org.jspecify.annotations.Nullable;
  * @param pool the connections
  * @param retryBudget the retries that the backend can bear
  * @param serviceTime the estimate of the time that a call takes
+ * @param tenants tells the tenants of the backend's calls apart; null: all calls are of one tenant
  * @param observer receives measurements; never an input of a decision
  */
 public record Backend(
@@ -34,6 +36,7 @@ public record Backend(
         Pool pool,
         RetryBudget retryBudget,
         ServiceTimeEstimate serviceTime,
+        @Nullable Tenants tenants,
         BackendObserver observer) {
 
     /** The backend's name. */

@@ -1,5 +1,6 @@
 package io.weir.engine;
 
+import io.weir.limit.Priority;
 import io.weir.outcome.Reason;
 
 /** Receives the measurements of one backend. Called on event loops; must not block. */
@@ -8,7 +9,7 @@ public interface BackendObserver {
     /** Ignores every measurement. */
     BackendObserver NONE = new BackendObserver() {
         @Override
-        public void dispatched(long queueNanos, long leftNanos) {}
+        public void dispatched(Priority priority, long queueNanos, long leftNanos) {}
 
         @Override
         public void served(long backendNanos) {}
@@ -23,10 +24,11 @@ public interface BackendObserver {
     /**
      * A call received its permit.
      *
+     * @param priority the class with which the call asked for it
      * @param queueNanos time that the call waited in the queue
      * @param leftNanos time left until the exchange's deadline
      */
-    void dispatched(long queueNanos, long leftNanos);
+    void dispatched(Priority priority, long queueNanos, long leftNanos);
 
     /**
      * A call released its permit.

@@ -2,6 +2,7 @@ package io.weir.engine;
 
 import io.netty.channel.EventLoop;
 import io.netty.util.concurrent.ScheduledFuture;
+import io.weir.limit.Priority;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.outcome.Reason;
 import java.util.concurrent.TimeUnit;
@@ -18,18 +19,24 @@ final class BulkheadDryRun extends QueueingBulkhead.Waiter {
 
     private final QueueingBulkhead bulkhead;
     private final BackendObserver observer;
+    private final Admission admission;
     private @Nullable ScheduledFuture<?> queueTimeout;
     private boolean holdsPermit;
     private boolean isQueued;
 
-    private BulkheadDryRun(QueueingBulkhead bulkhead, BackendObserver observer) {
+    private BulkheadDryRun(QueueingBulkhead bulkhead, BackendObserver observer, Admission admission) {
         this.bulkhead = bulkhead;
         this.observer = observer;
+        this.admission = admission;
     }
 
-    /** Starts the dry run of a call; {@link #end} must follow exactly once. */
-    static BulkheadDryRun begin(QueueingBulkhead bulkhead, Backend backend, EventLoop loop) {
-        BulkheadDryRun dryRun = new BulkheadDryRun(bulkhead, backend.observer());
+    /**
+     * Starts the dry run of a call; {@link #end} must follow exactly once.
+     *
+     * @param admission the call's, which knows its priority and tenant
+     */
+    static BulkheadDryRun begin(QueueingBulkhead bulkhead, Backend backend, EventLoop loop, Admission admission) {
+        BulkheadDryRun dryRun = new BulkheadDryRun(bulkhead, backend.observer(), admission);
         dryRun.request(backend.settings().maxWaitNanos(), loop);
         return dryRun;
     }
@@ -39,6 +46,7 @@ final class BulkheadDryRun extends QueueingBulkhead.Waiter {
             holdsPermit = true;
             return;
         }
+        admission.readTenant();
         switch (maxWaitNanos <= 0 ? QueueingBulkhead.Entry.FULL : bulkhead.enter(this)) {
             case GRANTED -> holdsPermit = true;
             case FULL -> observer.wouldRefuse(Reason.BULKHEAD_FULL);
@@ -57,6 +65,16 @@ final class BulkheadDryRun extends QueueingBulkhead.Waiter {
                 observer.wouldRefuse(Reason.QUEUE_TIMEOUT);
             }
         }
+    }
+
+    @Override
+    protected Priority priority() {
+        return admission.priority();
+    }
+
+    @Override
+    protected @Nullable String tenant() {
+        return admission.tenant();
     }
 
     @Override

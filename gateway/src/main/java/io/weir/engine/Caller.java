@@ -7,6 +7,7 @@ import io.netty.handler.codec.http.HttpHeaderValues;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpMethod;
 import io.weir.limit.Priority;
+import io.weir.limit.TenantKey;
 import io.weir.outcome.Refusal;
 import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
@@ -34,6 +35,11 @@ public interface Caller {
 
     /** The priority that a trusted proxy has set for the request; null: the route's. Called once. */
     default @Nullable Priority requestedPriority() {
+        return null;
+    }
+
+    /** The tenant that the request belongs to; null: none. Called only for a request that has to wait. */
+    default @Nullable String tenant(TenantKey key) {
         return null;
     }
 

@@ -482,6 +482,11 @@ public final class Exchange {
         return record.priority();
     }
 
+    /** The class that the backend learns: that of the present attempt, which is lower for a retry or fallback. */
+    public Priority attemptPriority() {
+        return phase instanceof Attempt attempt ? attempt.admission().priority() : record.priority();
+    }
+
     /** Whether the backend's answer is still incomplete. On the exchange's event loop. */
     public boolean isUnderWay() {
         return !isOver() && !(phase instanceof Flushing);

@@ -132,9 +132,17 @@ public final class QueueingBulkhead {
     /** Waiters that have left but are not unlinked yet, the last one first. */
     private final AtomicReference<@Nullable Waiter> leavers = new AtomicReference<>();
 
+    /** Waiters to evict in a queue that refuses newcomers. Confined to the serving thread. */
+    private int displaced;
+
     /** The treatment of a call that finds the queue full. */
     public enum Overflow {
-        /** The call is refused. The queue is served in order of arrival. */
+        /**
+         * The call is refused. The queue is served in order of arrival. A call of a higher priority than a
+         * waiter's, or with a tenant, is queued instead, and one waiter is {@linkplain
+         * Waiter#evicted() evicted}: of the lowest priority, of the tenant with the most waiters, the newest
+         * one.
+         */
         REFUSE_NEWCOMER,
         /**
          * The call is queued, and one waiter is {@linkplain Waiter#evicted() evicted}: of the lowest
@@ -232,7 +240,7 @@ public final class QueueingBulkhead {
                 if (word.compareAndSet(seen, seen + ONE_IN_USE)) {
                     return admit(waiter);
                 }
-            } else if (queued(seen) >= maxQueued(inForce)) {
+            } else if (queued(seen) >= maxQueued(inForce, waiter)) {
                 return Entry.FULL;
             } else if (word.compareAndSet(seen, seen + ONE_QUEUED)) {
                 push(waiter);
@@ -243,10 +251,16 @@ public final class QueueingBulkhead {
     }
 
     /** An evicting queue may be longer than its capacity until a thread has evicted the surplus. */
-    private static int maxQueued(Limits inForce) {
+    private int maxQueued(Limits inForce, Waiter waiter) {
         int capacity = inForce.queueCapacity;
-        boolean evicts = inForce.overflow == Overflow.EVICT_OLDEST && capacity > 0;
+        boolean evicts = capacity > 0 && (inForce.overflow == Overflow.EVICT_OLDEST || displaces(waiter, capacity));
         return evicts ? Math.min(LARGEST, capacity + MAX_SURPLUS) : capacity;
+    }
+
+    /** Whether a newcomer that finds the queue full takes the place of a waiter. */
+    private boolean displaces(Waiter waiter, int capacity) {
+        waiter.isDisplacing = waiter.tenant() != null || waiting.hasLower(waiter.priority(), capacity);
+        return waiter.isDisplacing;
     }
 
     private Entry admit(Waiter waiter) {
@@ -391,6 +405,7 @@ public final class QueueingBulkhead {
             first.older = null;
             if (first.isWaiting()) {
                 waiting.add(first);
+                displaced += first.isDisplacing ? 1 : 0;
             } else {
                 takeBack();
             }
@@ -429,13 +444,15 @@ public final class QueueingBulkhead {
 
     private void evictSurplus() {
         Limits inForce = limits.get();
-        if (inForce.overflow != Overflow.EVICT_OLDEST) {
-            return;
-        }
+        boolean refusesNewcomer = inForce.overflow == Overflow.REFUSE_NEWCOMER;
+        int toEvict = refusesNewcomer ? displaced : Integer.MAX_VALUE;
+        displaced = 0;
         int capacity = inForce.queueCapacity;
-        while (queued(word.get()) > capacity) {
-            Waiter victim = waiting.pollVictim(capacity);
+        for (; toEvict > 0 && queued(word.get()) > capacity; toEvict--) {
+            Waiter victim = waiting.pollVictim(capacity, refusesNewcomer);
             if (victim == null) {
+                // A waiter is counted but not pushed yet: its own thread will request to serve.
+                displaced = refusesNewcomer ? toEvict : 0;
                 return;
             }
             boolean evicted = victim.evict();
@@ -472,6 +489,11 @@ public final class QueueingBulkhead {
     /** Waiters in the queue. */
     public int queued() {
         return queued(word.get());
+    }
+
+    /** Waiters of a priority. May be ahead of {@link #queued()}, or behind it, while calls enter or leave. */
+    public int queued(Priority priority) {
+        return waiting.size(priority);
     }
 
     /**
@@ -540,6 +562,9 @@ public final class QueueingBulkhead {
         /** Written by the thread that leaves, before it pushes this waiter. */
         private boolean hasExpired;
 
+        /** Whether a waiter loses its place to this one. Written before this waiter is pushed. */
+        private boolean isDisplacing;
+
         private @Nullable Waiter leftBefore;
 
         /** The queue that contains this waiter; null: none. Confined to the serving thread. */
@@ -566,7 +591,8 @@ public final class QueueingBulkhead {
 
         /**
          * Called when a queued waiter has lost its place to another call; it never receives a permit. Runs
-         * like {@link #granted()}, and only with {@link Overflow#EVICT_OLDEST}.
+         * like {@link #granted()}, and only with {@link Overflow#EVICT_OLDEST}, or if calls have different
+         * priorities or tenants.
          */
         protected void evicted() {
             throw new IllegalStateException("evicted (expected: a waiter that handles it)");

@@ -53,6 +53,11 @@ final class TenantQueue {
         return oldest;
     }
 
+    @Nullable
+    Waiter newest() {
+        return newest;
+    }
+
     void append(Waiter waiter) {
         Waiter last = newest;
         waiter.queue = this;

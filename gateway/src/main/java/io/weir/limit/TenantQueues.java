@@ -98,6 +98,18 @@ final class TenantQueues {
         return oldest;
     }
 
+    /** Removes the newest call of the tenant with the most waiting calls. The order of service stays. */
+    @Nullable
+    Waiter pollNewestOfLongest() {
+        TenantQueue longest = heap[0];
+        if (longest == null) {
+            return null;
+        }
+        Waiter newest = Objects.requireNonNull(longest.newest());
+        remove(newest, longest);
+        return newest;
+    }
+
     private TenantQueue queueOf(@Nullable String tenant) {
         if (tenant == null) {
             return withoutTenant;

@@ -1,6 +1,7 @@
 package io.weir.limit;
 
 import io.weir.limit.QueueingBulkhead.Waiter;
+import java.util.concurrent.atomic.AtomicIntegerArray;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -13,8 +14,8 @@ import org.jspecify.annotations.Nullable;
  * of them waits: under overload, the calls that are served were served quickly.
  *
  * <p><b>Order of eviction</b>: the lowest priority first, except for its reserve of one
- * {@value #RESERVE_ONE_IN}th of the queue (at least one place); within it, the tenant with the most waiting
- * calls; its oldest call.
+ * {@value #RESERVE_ONE_IN}th of the queue (at least one place, if there are two); within it, the tenant with the most waiting
+ * calls; its oldest call, or its newest if the queue refuses newcomers.
  *
  * <p>Adding, serving and removing a call take constant time, plus time logarithmic in the number of tenants
  * that wait in its priority.
@@ -26,6 +27,9 @@ final class WaitingCalls {
 
     /** By rank, the highest first. Null while no call of that priority has waited yet. */
     private final @Nullable TenantQueues[] queues = new @Nullable TenantQueues[3];
+
+    /** The size of each queue, for readers on other threads. */
+    private final AtomicIntegerArray sizes = new AtomicIntegerArray(queues.length);
 
     private int size;
     /** Permits that went to a higher priority while a lower one waited. */
@@ -43,6 +47,31 @@ final class WaitingCalls {
         };
     }
 
+    /** The waiting calls of a priority. From any thread. */
+    int size(Priority priority) {
+        return sizes.getOpaque(rank(priority));
+    }
+
+    /** Whether a call of a lower priority waits that is not protected by its reserve. From any thread. */
+    boolean hasLower(Priority priority, int capacity) {
+        for (int rank = rank(priority) + 1; rank < queues.length; rank++) {
+            if (sizes.getOpaque(rank) > reserve(capacity)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** The places of a priority from which no call is evicted in favour of a higher one. */
+    private static int reserve(int capacity) {
+        return Math.min(capacity - 1, Math.max(1, capacity / RESERVE_ONE_IN));
+    }
+
+    private void publishSize(int rank) {
+        TenantQueues queue = queues[rank];
+        sizes.setOpaque(rank, queue == null ? 0 : queue.size());
+    }
+
     int tenants(Priority priority) {
         TenantQueues queue = queues[rank(priority)];
         return queue == null ? 0 : queue.count();
@@ -57,6 +86,7 @@ final class WaitingCalls {
         }
         queue.add(waiter);
         size++;
+        publishSize(rank);
     }
 
     /**
@@ -74,6 +104,7 @@ final class WaitingCalls {
         }
         tenant.siblings().remove(waiter, tenant);
         size--;
+        publishSize(rank(waiter.priority()));
         return true;
     }
 
@@ -96,18 +127,18 @@ final class WaitingCalls {
             passedOver = 0;
             chosen = lowest;
         }
-        size--;
-        return chosen.pollNext();
+        return taken(chosen.pollNext());
     }
 
     /**
      * Removes the call that is evicted next; null if none waits.
      *
      * @param capacity the capacity of the whole queue
+     * @param newest whether the newest call of the chosen tenant is evicted, instead of the oldest
      */
     @Nullable
-    Waiter pollVictim(int capacity) {
-        int reserve = Math.max(1, capacity / RESERVE_ONE_IN);
+    Waiter pollVictim(int capacity, boolean newest) {
+        int reserve = reserve(capacity);
         TenantQueues lowest = null;
         for (int rank = queues.length - 1; rank >= 0; rank--) {
             TenantQueues queue = queues[rank];
@@ -122,7 +153,14 @@ final class WaitingCalls {
         if (lowest == null) {
             return null;
         }
-        size--;
-        return lowest.pollOldestOfLongest();
+        return taken(newest ? lowest.pollNewestOfLongest() : lowest.pollOldestOfLongest());
+    }
+
+    private @Nullable Waiter taken(@Nullable Waiter waiter) {
+        if (waiter != null) {
+            size--;
+            publishSize(rank(waiter.priority()));
+        }
+        return waiter;
     }
 }

@@ -14,6 +14,8 @@ import io.weir.limit.LimitLog;
 import io.weir.limit.LittlesLawProperties;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.limit.RegisteredBulkhead;
+import io.weir.limit.TenantKey;
+import io.weir.limit.Tenants;
 import io.weir.metrics.BackendMeters;
 import io.weir.metrics.MeterBook;
 import io.weir.metrics.MeterScope;
@@ -117,6 +119,7 @@ public final class BackendFactory {
                 pool,
                 retryBudget,
                 serviceTime,
+                tenants(properties, null),
                 meters);
         return new ManagedBackend(
                 properties, settings, backend, limit, registered, meters, sslBundle, prober(backend, properties));
@@ -146,6 +149,7 @@ public final class BackendFactory {
                 pool,
                 retryBudget,
                 old.serviceTime(),
+                tenants(properties, old.tenants()),
                 before.meters());
         return new ManagedBackend(
                 properties,
@@ -202,6 +206,15 @@ public final class BackendFactory {
         }
         // The limit resizes it when the configuration is committed.
         return existing != null ? existing : new QueueingBulkhead(1, 0);
+    }
+
+    /** The tenants keep their counts while their key stays. */
+    private @Nullable Tenants tenants(BackendProperties properties, @Nullable Tenants existing) {
+        TenantKey key = properties.fairness().tenantKey();
+        if (key == null) {
+            return null;
+        }
+        return existing != null && existing.key().equals(key) ? existing : new Tenants(key, nanoClock);
     }
 
     private static long wallNanos() {

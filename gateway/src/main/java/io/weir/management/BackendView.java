@@ -8,10 +8,13 @@ import io.weir.instance.Pool;
 import io.weir.limit.Limit;
 import io.weir.limit.LimitInForce;
 import io.weir.limit.LittlesLaw;
+import io.weir.limit.Priority;
 import io.weir.limit.QueueingBulkhead;
+import io.weir.limit.Tenants;
 import io.weir.metrics.BackendMeters;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
+import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -25,6 +28,8 @@ import org.jspecify.annotations.Nullable;
  * @param streams streams and WebSockets
  * @param breaker the circuit breaker
  * @param pool the connections
+ * @param tenants the tenants whose calls had to wait in the last ten to twenty seconds; null: the backend has
+ *     no fairness.key
  * @param law Little's law; null: not measured
  * @param retryBudget retries that the retry budget allows now
  * @param dryRun the protections in dry-run mode; null: all are enforced
@@ -37,14 +42,25 @@ public record BackendView(
         Streams streams,
         BreakerView breaker,
         Connections pool,
+        Tenants.@Nullable Figures tenants,
         @Nullable Law law,
         long retryBudget,
         @Nullable DryRun dryRun) {
 
     private static final double NANOS_PER_MILLI = 1e6;
 
-    /** Calls in the backend and in its queue. */
-    public record Calls(int active, int limit, int waiting, int queueCapacity, double maxWaitMs) {}
+    /**
+     * Calls in the backend and in its queue.
+     *
+     * @param waitingByPriority the waiting calls of each priority
+     */
+    public record Calls(
+            int active,
+            int limit,
+            int waiting,
+            Map<String, Integer> waitingByPriority,
+            int queueCapacity,
+            double maxWaitMs) {}
 
     /**
      * The limit on concurrent calls, and the reason for it.
@@ -219,6 +235,11 @@ public record BackendView(
         QueueingBulkhead bulkhead = backend.bulkhead();
         QueueingBulkhead streams = backend.streams();
         Pool pool = backend.pool();
+        Tenants tenants = backend.tenants();
+        Map<String, Integer> waiting = new LinkedHashMap<>();
+        for (Priority priority : Priority.values()) {
+            waiting.put(priority.word(), bulkhead.queued(priority));
+        }
         return new BackendView(
                 // Not the whole URI: it may hold a user name and password.
                 backend.settings().uri().getScheme() + "://"
@@ -228,12 +249,14 @@ public record BackendView(
                         bulkhead.inUse(),
                         bulkhead.maxConcurrentCalls(),
                         bulkhead.queued(),
+                        waiting,
                         bulkhead.queueCapacity(),
                         backend.settings().maxWaitNanos() / NANOS_PER_MILLI),
                 LimitView.of(backend.limit()),
                 new Streams(streams.inUse(), streams.maxConcurrentCalls()),
                 BreakerView.of(backend.health()),
                 new Connections(pool.acquired(), pool.idle(), pool.pending(), pool.maxConnections()),
+                tenants == null ? null : tenants.figures(),
                 backend.observer() instanceof BackendMeters meters ? Law.of(meters.law(), backend) : null,
                 backend.retryBudget().available(),
                 DryRun.of(backend));

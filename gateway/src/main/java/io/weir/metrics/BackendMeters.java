@@ -9,6 +9,7 @@ import io.weir.instance.Pool;
 import io.weir.limit.Limit;
 import io.weir.limit.LimitInForce;
 import io.weir.limit.LittlesLaw;
+import io.weir.limit.Priority;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.outcome.Reason;
 import io.weir.retry.RetryBudget;
@@ -51,8 +52,11 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
     private final Counter retriesDenied;
     // Concurrency: two threads that create the counter of a reason get the same one; the order of their
     // writes does not matter.
-    private final AtomicReferenceArray<@Nullable Counter> shed =
-            new AtomicReferenceArray<>(ExchangeOutcomes.words().size());
+    private final AtomicReferenceArray<@Nullable Counter> shed = new AtomicReferenceArray<>(
+            ExchangeOutcomes.words().size() * Priority.values().length);
+
+    private final AtomicReferenceArray<@Nullable Counter> granted =
+            new AtomicReferenceArray<>(Priority.values().length);
 
     private final AtomicReferenceArray<@Nullable Counter> wouldRefuse =
             new AtomicReferenceArray<>(ExchangeOutcomes.words().size());
@@ -95,6 +99,9 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
         scope.gauge(Meters.PERMITS_LIMIT, bulkhead::maxConcurrentCalls, name);
         scope.gauge(Meters.PERMITS_FLOORED, () -> isFloored ? 1 : 0, name);
         scope.gauge(Meters.QUEUE_LENGTH, bulkhead::queued, name);
+        for (Priority priority : Priority.values()) {
+            scope.gauge(Meters.QUEUE_WAITING, () -> bulkhead.queued(priority), name, priority.word());
+        }
         scope.gauge(Meters.QUEUE_CAPACITY, bulkhead::queueCapacity, name);
         scope.gauge(Meters.QUEUE_WAIT_LIMIT, () -> parts.maxWaitNanos() / NANOS_PER_SECOND, name);
         scope.gauge(Meters.STREAMS_USED, streams::inUse, name);
@@ -167,7 +174,8 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
     }
 
     @Override
-    public void dispatched(long queueNanos, long leftNanos) {
+    public void dispatched(Priority priority, long queueNanos, long leftNanos) {
+        count(Meters.PERMITS_GRANTED, granted, priority.ordinal(), priority.word(), null);
         queueWait.record(queueNanos, TimeUnit.NANOSECONDS);
         budgetLeft.record(leftNanos, TimeUnit.NANOSECONDS);
     }
@@ -189,22 +197,24 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
 
     @Override
     public void wouldRefuse(Reason reason) {
-        count(Meters.WOULD_REFUSE, wouldRefuse, reason);
+        count(Meters.WOULD_REFUSE, wouldRefuse, ExchangeOutcomes.index(reason), reason.word(), null);
     }
 
     /** Counts an exchange with this backend that was shed. */
-    void shed(Reason reason) {
-        count(Meters.SHED, shed, reason);
+    void shed(Reason reason, Priority priority) {
+        int index = ExchangeOutcomes.index(reason) * Priority.values().length + priority.ordinal();
+        count(Meters.SHED, shed, index, reason.word(), priority.word());
         if (reason.isBulkheads()) {
             onRejected.run();
         }
     }
 
-    private void count(Meters meter, AtomicReferenceArray<@Nullable Counter> counters, Reason reason) {
-        int index = ExchangeOutcomes.index(reason);
+    private void count(Meters meter, AtomicReferenceArray<@Nullable Counter> counters, int index, String tag, @Nullable String secondTag) {
         Counter counter = counters.get(index);
         if (counter == null) {
-            counter = scope.counterIfOpen(meter, name, reason.word());
+            counter = secondTag == null
+                    ? scope.counterIfOpen(meter, name, tag)
+                    : scope.counterIfOpen(meter, name, tag, secondTag);
             if (counter == null) {
                 return;
             }

@@ -6,6 +6,7 @@ import io.weir.engine.Backend;
 import io.weir.engine.ExchangeOutcomes;
 import io.weir.engine.ExchangeRecord;
 import io.weir.engine.RouteObserver;
+import io.weir.limit.Priority;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.outcome.Reason;
 import java.util.concurrent.TimeUnit;
@@ -74,15 +75,15 @@ public final class ExchangeMeters implements RouteObserver, AutoCloseable {
         }
         Reason refusedBeforeFallback = exchange.fallbackReason();
         if (refusedBeforeFallback != null) {
-            countShed(exchange.route().backend(), refusedBeforeFallback);
+            countShed(exchange.route().backend(), refusedBeforeFallback, exchange.priority());
         } else {
-            countShed(exchange.backend(), exchange.reason());
+            countShed(exchange.backend(), exchange.reason(), exchange.priority());
         }
     }
 
-    private static void countShed(Backend backend, @Nullable Reason reason) {
+    private static void countShed(Backend backend, @Nullable Reason reason, Priority priority) {
         if (reason != null && reason.isShedding() && backend.observer() instanceof BackendMeters meters) {
-            meters.shed(reason);
+            meters.shed(reason, priority);
         }
     }
 

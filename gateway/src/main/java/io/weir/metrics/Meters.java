@@ -61,9 +61,11 @@ public enum Meters {
             "weir.shed",
             Kind.COUNTER,
             null,
-            "Requests that the gateway refused with a 503 to protect the backend or itself, by reason.",
+            "Requests that the gateway refused with a 503 to protect the backend or itself, by reason and by"
+                    + " priority: critical, normal or sheddable.",
             "backend",
-            "reason"),
+            "reason",
+            "priority"),
     /** The effect that a limit in dry-run mode would have. */
     WOULD_REFUSE(
             "weir.would.refuse",
@@ -72,6 +74,23 @@ public enum Meters {
             "Requests that a protection in dry-run mode would have refused, by reason.",
             "backend",
             "reason"),
+    /** The share of each priority, if the calls do not all fit. */
+    PERMITS_GRANTED(
+            "weir.permits.granted",
+            Kind.COUNTER,
+            null,
+            "Calls that got a permit, by priority: critical, normal or sheddable. Retries and fallbacks have the"
+                    + " next lower priority.",
+            "backend",
+            "priority"),
+    /** The waiting calls of each priority. */
+    QUEUE_WAITING(
+            "weir.queue.waiting",
+            Kind.GAUGE,
+            null,
+            "Calls that wait for a permit, by priority: critical, normal or sheddable.",
+            "backend",
+            "priority"),
     /** The cost of a full bulkhead for the calls that it admits. */
     QUEUE_WAIT(
             "weir.queue.wait",

@@ -113,7 +113,7 @@ class AccessLogTest {
         assertThat(sink.next())
                 .isEqualTo("{\"timestamp\":\"2026-03-01T12:00:00.499Z\",\"method\":\"GET\",\"path\":\"/orders/7\","
                         + "\"host\":\"shop.example\",\"protocol\":\"HTTP/1.1\",\"door\":\"compiled\","
-                        + "\"route\":\"orders-route\",\"backend\":\"orders\",\"status\":503,\"outcome\":\"bulkhead-full\","
+                        + "\"route\":\"orders-route\",\"backend\":\"orders\",\"priority\":\"normal\",\"status\":503,\"outcome\":\"bulkhead-full\","
                         + "\"client\":\"192.0.2.7\",\"user_agent\":\"curl/8\",\"request_id\":\"id-1\","
                         + "\"trace_id\":\"0af7651916cd43dd8448eb211c80319c\",\"attempts\":0,\"queue_ms\":0.000,"
                         + "\"backend_ms\":0.000,\"total_ms\":1.234,\"bytes\":120}");

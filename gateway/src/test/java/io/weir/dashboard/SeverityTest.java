@@ -3,6 +3,7 @@ package io.weir.dashboard;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.weir.management.BackendView;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -39,7 +40,7 @@ class SeverityTest {
         return new BackendView(
                 "http://orders",
                 800,
-                new BackendView.Calls(active, 10, waiting, 10, 100),
+                new BackendView.Calls(active, 10, waiting, Map.of(), 10, 100),
                 new BackendView.LimitView(10, "fixed", 10, 10, 10, null, null, null, "fixed", null),
                 new BackendView.Streams(0, 1),
                 new BackendView.BreakerView(
@@ -54,6 +55,7 @@ class SeverityTest {
                         0,
                         null),
                 new BackendView.Connections(0, 0, 0, 1),
+                null,
                 null,
                 0,
                 null);

@@ -23,6 +23,8 @@ import io.weir.limit.LimitInForce;
 import io.weir.limit.LittlesLawProperties;
 import io.weir.limit.Priority;
 import io.weir.limit.QueueingBulkhead;
+import io.weir.limit.TenantKey;
+import io.weir.limit.Tenants;
 import io.weir.limit.UsualTime;
 import io.weir.outcome.Reason;
 import io.weir.overload.OverloadGuard;
@@ -44,6 +46,7 @@ import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -87,6 +90,9 @@ final class ExchangeFixture {
     final EmbeddedChannel channel = new StoppableChannel();
     final FakeCaller caller = new FakeCaller(channel);
     final QueueingBulkhead bulkhead = new QueueingBulkhead(1, 1);
+    /** In use where the bulkhead is not enforced. */
+    final QueueingBulkhead dryRun = new QueueingBulkhead(1, 0);
+
     final QueueingBulkhead streams = new QueueingBulkhead(1, 0);
     final QueueingBulkhead otherBulkhead = new QueueingBulkhead(1, 0);
     final QueueingBulkhead routeLimit = new QueueingBulkhead(1, 0);
@@ -117,6 +123,8 @@ final class ExchangeFixture {
     private @Nullable Upload upload;
     private @Nullable RuntimeException startFailure;
     private @Nullable ProbeMode probeMode;
+    private Priority priority = Priority.NORMAL;
+    private @Nullable Tenants tenants;
     private @Nullable OverloadSampler sampler;
 
     @Nullable
@@ -226,6 +234,22 @@ final class ExchangeFixture {
         return this;
     }
 
+    ExchangeFixture withPriority(Priority ofRoute) {
+        priority = ofRoute;
+        return this;
+    }
+
+    /** The caller's address names the tenant. */
+    ExchangeFixture withTenant(String name) {
+        tenants = new Tenants(TenantKey.of("client-address"), this::now);
+        caller.tenant = name;
+        return this;
+    }
+
+    Tenants.Figures tenants() {
+        return Objects.requireNonNull(tenants).figures();
+    }
+
     /** The start of every attempt fails. */
     ExchangeFixture withFailingStart() {
         startFailure = new IllegalArgumentException("no such variable");
@@ -283,7 +307,7 @@ final class ExchangeFixture {
                 inFlight,
                 usualTime,
                 probeMode,
-                Priority.NORMAL);
+                priority);
     }
 
     private Backend backend(String name, QueueingBulkhead calls, Health usedHealth) {
@@ -298,7 +322,8 @@ final class ExchangeFixture {
                 failures,
                 BackendSettings.bits(Set.of(14)),
                 enforcement);
-        QueueingBulkhead dryRunBulkhead = enforcement.bulkhead() ? null : new QueueingBulkhead(1, 0);
+        QueueingBulkhead dryRunBulkhead =
+                enforcement.bulkhead() ? null : calls == bulkhead ? dryRun : new QueueingBulkhead(1, 0);
         RetryBudget retryBudget = new RetryBudget(new RetryBudgetProperties(20, retriesPerSecond), now());
         return new Backend(
                 settings,
@@ -310,6 +335,7 @@ final class ExchangeFixture {
                 POOL,
                 retryBudget,
                 serviceTime,
+                tenants,
                 observer);
     }
 
@@ -545,10 +571,13 @@ final class ExchangeFixture {
 
         final List<Reason> wouldRefuse = new ArrayList<>();
         final List<Duration> served = new ArrayList<>();
+        final List<Priority> dispatched = new ArrayList<>();
         int movedToStreams;
 
         @Override
-        public void dispatched(long queueNanos, long leftNanos) {}
+        public void dispatched(Priority priority, long queueNanos, long leftNanos) {
+            dispatched.add(priority);
+        }
 
         @Override
         public void served(long backendNanos) {

@@ -6,6 +6,8 @@ import io.netty.handler.codec.http.DefaultHttpHeaders;
 import io.netty.handler.codec.http.EmptyHttpHeaders;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpMethod;
+import io.weir.limit.Priority;
+import io.weir.limit.TenantKey;
 import io.weir.outcome.Refusal;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -29,6 +31,14 @@ final class FakeCaller implements Caller {
     HttpMethod method = HttpMethod.GET;
     boolean hasBody;
     boolean webSocket;
+
+    @Nullable
+    Priority requestedPriority;
+
+    @Nullable
+    String tenant;
+
+    int tenantsRead;
     Publisher<?> upload = Mono.empty();
 
     /** Receives the body of an answer that is passed on as it arrives. */
@@ -64,6 +74,17 @@ final class FakeCaller implements Caller {
     @Override
     public HttpHeaders headers() {
         return headers;
+    }
+
+    @Override
+    public @Nullable Priority requestedPriority() {
+        return requestedPriority;
+    }
+
+    @Override
+    public @Nullable String tenant(TenantKey key) {
+        tenantsRead++;
+        return tenant;
     }
 
     @Override

@@ -86,6 +86,7 @@ final class SocketBackend implements AutoCloseable {
                 pool,
                 new RetryBudget(new RetryBudgetProperties(100, 10), System.nanoTime()),
                 new ServiceTimeEstimate(new LittlesLawProperties(Duration.ofSeconds(10)), health, System::nanoTime),
+                null,
                 BackendObserver.NONE);
     }
 

@@ -152,6 +152,7 @@ final class TrafficSimulation {
                 POOL,
                 new RetryBudget(new RetryBudgetProperties(20, 10), now()),
                 new ServiceTimeEstimate(new LittlesLawProperties(Duration.ofSeconds(10)), health, this::now),
+                null,
                 BackendObserver.NONE);
         route = new Route(
                 "orders",

@@ -223,6 +223,90 @@ class EvictingBulkheadTest {
         assertThat(bulkhead.queuesOfTenants(Priority.NORMAL)).isZero();
     }
 
+    @Test
+    void aHigherPriorityTakesThePlaceOfTheNewestLowerOneWhereNewcomersAreRefused() {
+        QueueingBulkhead bulkhead = refusing(3);
+        enter(bulkhead, Priority.NORMAL, null, "a", "b", "c");
+
+        assertThat(enter(bulkhead, Priority.CRITICAL, null, "d")).containsExactly(Entry.QUEUED);
+        assertThat(enter(bulkhead, Priority.NORMAL, null, "e")).containsExactly(Entry.FULL);
+        assertThat(enter(bulkhead, Priority.SHEDDABLE, null, "f")).containsExactly(Entry.FULL);
+        assertThat(evicted).containsExactly("c");
+        release(bulkhead, 3);
+
+        assertThat(granted).containsExactly("d", "a", "b");
+        assertThat(bulkhead).hasToString("1 of 1 in use, 0 of 3 queued");
+    }
+
+    @Test
+    void theReservedPlaceOfALowerPriorityStaysWhereNewcomersAreRefused() {
+        QueueingBulkhead bulkhead = refusing(3);
+        enter(bulkhead, Priority.CRITICAL, null, "a", "b");
+        enter(bulkhead, Priority.SHEDDABLE, null, "c");
+
+        assertThat(enter(bulkhead, Priority.CRITICAL, null, "d")).containsExactly(Entry.FULL);
+        assertThat(evicted).isEmpty();
+    }
+
+    @Test
+    void theOnlyPlaceIsNotReserved() {
+        QueueingBulkhead bulkhead = full(1);
+        enter(bulkhead, Priority.SHEDDABLE, null, "a");
+
+        enter(bulkhead, Priority.CRITICAL, null, "b");
+
+        assertThat(evicted).containsExactly("a");
+    }
+
+    @Test
+    void aTenantWithFewerWaitersTakesAPlaceWhereNewcomersAreRefused() {
+        QueueingBulkhead bulkhead = refusing(3);
+        enter(bulkhead, Priority.NORMAL, "big", "a", "b", "c");
+
+        enter(bulkhead, Priority.NORMAL, "small", "d");
+        enter(bulkhead, Priority.NORMAL, "big", "e");
+        assertThat(evicted).containsExactly("c", "e");
+        release(bulkhead, 3);
+
+        assertThat(granted).containsExactly("a", "d", "b");
+    }
+
+    @Test
+    void aSmallerQueueEvictsNothingWhereNewcomersAreRefused() {
+        QueueingBulkhead bulkhead = refusing(3);
+        enter(bulkhead, Priority.SHEDDABLE, null, "a", "b", "c");
+
+        bulkhead.resize(1, 1);
+
+        assertThat(evicted).isEmpty();
+        assertThat(bulkhead.queued()).isEqualTo(3);
+    }
+
+    @Test
+    void countsTheWaitersOfEachPriority() {
+        QueueingBulkhead bulkhead = full(4);
+        enter(bulkhead, Priority.CRITICAL, null, "a");
+        enter(bulkhead, Priority.SHEDDABLE, null, "b", "c");
+        Call leaving = new Call("d", Priority.SHEDDABLE, null);
+        bulkhead.enter(leaving);
+        assertThat(bulkhead.queued(Priority.SHEDDABLE)).isEqualTo(3);
+
+        leaving.leave();
+        release(bulkhead, 1);
+
+        assertThat(bulkhead.queued(Priority.CRITICAL)).isZero();
+        assertThat(bulkhead.queued(Priority.NORMAL)).isZero();
+        assertThat(bulkhead.queued(Priority.SHEDDABLE)).isEqualTo(2);
+        enter(bulkhead, Priority.CRITICAL, null, "e", "f", "g");
+        assertThat(bulkhead.queued(Priority.SHEDDABLE)).isOne();
+    }
+
+    private QueueingBulkhead refusing(int queueCapacity) {
+        QueueingBulkhead bulkhead = new QueueingBulkhead(1, queueCapacity);
+        bulkhead.tryAcquire();
+        return bulkhead;
+    }
+
     private QueueingBulkhead full(int queueCapacity) {
         QueueingBulkhead bulkhead = new QueueingBulkhead(1, queueCapacity, Overflow.EVICT_OLDEST);
         bulkhead.tryAcquire();

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.within;
 
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.weir.limit.LimitSettings;
+import io.weir.limit.Priority;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.outcome.Reason;
 import io.weir.testing.Allocation;
@@ -32,8 +33,8 @@ class BackendMetersTest {
 
     @Test
     void recordsQueueWaitTimeLeftAndServiceTime() {
-        meters.dispatched(5 * MS, 700 * MS);
-        meters.dispatched(0, 800 * MS);
+        meters.dispatched(Priority.NORMAL, 5 * MS, 700 * MS);
+        meters.dispatched(Priority.NORMAL, 0, 800 * MS);
         meters.served(40 * MS);
 
         assertThat(millis(Meters.QUEUE_WAIT)).isEqualTo(5);
@@ -113,9 +114,9 @@ class BackendMetersTest {
 
     @Test
     void countsShedExchangesByReason() {
-        meters.shed(Reason.CIRCUIT_OPEN);
-        meters.shed(Reason.QUEUE_TIMEOUT);
-        meters.shed(Reason.QUEUE_TIMEOUT);
+        meters.shed(Reason.CIRCUIT_OPEN, Priority.NORMAL);
+        meters.shed(Reason.QUEUE_TIMEOUT, Priority.NORMAL);
+        meters.shed(Reason.QUEUE_TIMEOUT, Priority.NORMAL);
 
         assertThat(value(Meters.SHED, "reason", "circuit-open")).isEqualTo(1);
         assertThat(value(Meters.SHED, "reason", "queue-timeout")).isEqualTo(2);
@@ -243,10 +244,10 @@ class BackendMetersTest {
 
     @Test
     void removesSeriesAndBeanOnClose() {
-        meters.shed(Reason.CIRCUIT_OPEN);
+        meters.shed(Reason.CIRCUIT_OPEN, Priority.NORMAL);
         meters.close();
-        meters.shed(Reason.BULKHEAD_FULL);
-        meters.dispatched(1, 1);
+        meters.shed(Reason.BULKHEAD_FULL, Priority.NORMAL);
+        meters.dispatched(Priority.NORMAL, 1, 1);
         meters.served(1);
 
         assertThat(registry.getMeters()).isEmpty();
@@ -257,12 +258,12 @@ class BackendMetersTest {
     void allocatesNothingPerExchange() {
         assertThat(Allocation.bytesPer(() -> {
                     // The clock does not advance, as within one of the ten slices of a window.
-                    meters.dispatched(MS, 700 * MS);
+                    meters.dispatched(Priority.NORMAL, MS, 700 * MS);
                     fixture.serviceTime.recordWait(MS);
                     meters.served(20 * MS);
                     fixture.serviceTime.recordServed(20 * MS);
                     meters.retried(true);
-                    meters.shed(Reason.CIRCUIT_OPEN);
+                    meters.shed(Reason.CIRCUIT_OPEN, Priority.NORMAL);
                     fixture.serviceTime.uncongestedNanos();
                 }))
                 .isZero();
@@ -271,7 +272,7 @@ class BackendMetersTest {
     private void serve(int calls, long waitNanos, long serviceNanos) {
         for (int i = 0; i < calls; i++) {
             fixture.clock.addAndGet(10 * MS);
-            meters.dispatched(waitNanos, 100 * MS);
+            meters.dispatched(Priority.NORMAL, waitNanos, 100 * MS);
             fixture.serviceTime.recordWait(waitNanos);
             meters.served(serviceNanos);
             fixture.serviceTime.recordServed(serviceNanos);

@@ -33,7 +33,7 @@ class MeterBookTest {
     @Test
     void removesAScopesMetersWhenItCloses() {
         MeterScope scope = book.open();
-        scope.counter(Meters.SHED, "orders", "circuit-open");
+        scope.counter(Meters.SHED, "orders", "circuit-open", "normal");
         scope.timer(Meters.QUEUE_WAIT, "orders");
         scope.gauge(Meters.PERMITS_USED, () -> 1, "orders");
         scope.counter(Meters.CONNECTIONS_REJECTED, () -> 1);
@@ -70,10 +70,10 @@ class MeterBookTest {
     @Test
     void continuesAPredecessorsCounter() {
         MeterScope before = book.open();
-        Counter old = before.counter(Meters.SHED, "orders", "circuit-open");
+        Counter old = before.counter(Meters.SHED, "orders", "circuit-open", "normal");
         old.increment();
         MeterScope after = book.open();
-        after.counter(Meters.SHED, "orders", "circuit-open").increment();
+        after.counter(Meters.SHED, "orders", "circuit-open", "normal").increment();
         before.close();
 
         // The predecessor still counts, after it has closed.
@@ -85,13 +85,13 @@ class MeterBookTest {
     @Test
     void showsThePredecessorAgainAfterItsSuccessorCloses() throws JMException {
         MeterScope before = book.open();
-        Counter counter = before.counter(Meters.SHED, "orders", "circuit-open");
+        Counter counter = before.counter(Meters.SHED, "orders", "circuit-open", "normal");
         Timer timer = before.timer(Meters.QUEUE_WAIT, "orders");
         before.gauge(Meters.PERMITS_LIMIT, () -> 10, "orders");
         before.counter(Meters.CONNECTIONS_REJECTED, () -> 3);
         before.bean(NAME, bean(1));
         MeterScope after = book.open();
-        after.counter(Meters.SHED, "orders", "circuit-open").increment();
+        after.counter(Meters.SHED, "orders", "circuit-open", "normal").increment();
         after.timer(Meters.QUEUE_WAIT, "orders");
         after.gauge(Meters.PERMITS_LIMIT, () -> 20, "orders");
         after.counter(Meters.CONNECTIONS_REJECTED, () -> 4);
@@ -176,7 +176,7 @@ class MeterBookTest {
         scope.close();
 
         assertThat(scope.timerIfOpen(Meters.QUEUE_WAIT, "orders")).isNull();
-        assertThat(scope.counterIfOpen(Meters.SHED, "orders", "circuit-open")).isNull();
+        assertThat(scope.counterIfOpen(Meters.SHED, "orders", "circuit-open", "normal")).isNull();
         AtomicBoolean read = new AtomicBoolean();
         assertThatIllegalStateException()
                 .isThrownBy(() -> scope.gauge(Meters.IN_FLIGHT, () -> {
@@ -194,8 +194,8 @@ class MeterBookTest {
 
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> scope.counter(Meters.SHED, "orders"))
-                .withMessage("SHED: COUNTER[orders] (expected: COUNTER[backend, reason])");
-        assertThatIllegalArgumentException().isThrownBy(() -> scope.timer(Meters.SHED, "orders", "circuit-open"));
+                .withMessage("SHED: COUNTER[orders] (expected: COUNTER[backend, reason, priority])");
+        assertThatIllegalArgumentException().isThrownBy(() -> scope.timer(Meters.SHED, "orders", "circuit-open", "normal"));
     }
 
     private static LittlesLawBean bean(int limit) {

@@ -9,6 +9,7 @@ import io.weir.accesslog.LineSinkTest;
 import io.weir.engine.ExchangeOutcomes;
 import io.weir.engine.Route;
 import io.weir.limit.Limit;
+import io.weir.limit.Priority;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.outcome.Reason;
 import io.weir.overload.OverloadSampler;
@@ -142,7 +143,7 @@ class MetersTest {
             edge.answered("orders-route", 302, 1);
             backend.wouldRefuse(Reason.BULKHEAD_FULL);
             backend.retried(true);
-            backend.dispatched(1, 1);
+            backend.dispatched(Priority.NORMAL, 1, 1);
             backend.served(1);
             return registry.scrape();
         }

@@ -119,7 +119,7 @@ public final class ObservedGateway implements AutoCloseable {
                 new BitSet(),
                 new BitSet(),
                 Enforcement.FULL);
-        return new Backend(settings, bulkhead, limit, streams, null, health, pool, retryBudget, serviceTime, observer);
+        return new Backend(settings, bulkhead, limit, streams, null, health, pool, retryBudget, serviceTime, null, observer);
     }
 
     public Route route(Backend backend, @Nullable Fallback fallback, RouteObserver observer) {

@@ -11,6 +11,7 @@ import io.weir.instance.UpstreamProtocol;
 import io.weir.limit.BulkheadScope;
 import io.weir.limit.DurationOrAuto;
 import io.weir.limit.IntOrAuto;
+import io.weir.limit.TenantKey;
 import io.weir.outcome.Reason;
 import java.time.Duration;
 import java.util.List;
@@ -56,6 +57,11 @@ final class ConsistencyCheck {
 
     /** Checks backends, routes and the gateway as a whole. */
     void check(List<Route> routes) {
+        validValues
+                .explicit("weir.edge.priority-header")
+                .filter(entry -> !hasTrustedProxies())
+                .ifPresent(entry -> report(
+                        entry, "also weir.edge.trusted-proxies, since the field is used only from trusted proxies"));
         validValues.names("weir.backends").keySet().forEach(this::checkBackend);
         Map<String, Route> byId = routes.stream()
                 .filter(route -> route.id() != null)
@@ -97,6 +103,7 @@ final class ConsistencyCheck {
         atMost(backend + ".connection.connect-timeout", deadline, "the deadline");
         atMost(backend + ".connection.max-idle", backend + ".connection.max-life", "max-life");
         checkLimit(backend + ".bulkhead");
+        checkTenants(backend + ".fairness.key");
         checkBreaker(backend);
         checkProbe(backend);
         validValues
@@ -136,6 +143,22 @@ final class ConsistencyCheck {
                                         + "; it bounds max-concurrent-calls: auto")));
             }
         }
+    }
+
+    /** A caller that names its own tenant would take many shares. */
+    private void checkTenants(String key) {
+        validValues
+                .explicit(key)
+                .filter(entry -> String.valueOf(entry.value()).startsWith(TenantKey.HEADER) && !hasTrustedProxies())
+                .ifPresent(entry -> report(
+                        entry, "also weir.edge.trusted-proxies, since the field is used only from trusted proxies"));
+    }
+
+    private boolean hasTrustedProxies() {
+        return validValues
+                .get("weir.edge.trusted-proxies")
+                .filter(entry -> entry.value() instanceof List<?> proxies && !proxies.isEmpty())
+                .isPresent();
     }
 
     private static boolean isAuto(Entry calls) {

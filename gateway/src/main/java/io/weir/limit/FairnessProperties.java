@@ -1,0 +1,26 @@
+package io.weir.limit;
+
+import jakarta.validation.constraints.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * {@code weir.backends.<name>.fairness}: fair shares for tenants whose calls wait for the backend.
+ *
+ * @param key the part of a request that names its tenant; {@code client-address}: the caller's address, as
+ *     trusted proxies report it (of an IPv6 address, its /64 network); {@code header:NAME}: a header field of
+ *     trusted proxies. Default: none; all calls are of one tenant. Tenants take turns within a priority, and
+ *     the tenant with the most waiting calls is refused first. All calls without the field, and all from a
+ *     peer that is no trusted proxy, are of one tenant.
+ */
+public record FairnessProperties(
+        @Nullable
+                @Pattern(
+                        regexp = "client-address|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+",
+                        message = "client-address, or the name of a header field such as header:X-Tenant")
+                String key) {
+
+    /** The key; null: there are no tenants. */
+    public @Nullable TenantKey tenantKey() {
+        return key == null ? null : TenantKey.of(key);
+    }
+}
