@@ -34,7 +34,8 @@ class ArchitectureTest {
             "health", Set.of(),
             "retry", Set.of(),
             "instance", Set.of("health"),
-            "overload", Set.of(),
+            // Requests are refused by their priority.
+            "overload", Set.of("limit"),
             "drain", Set.of(),
             "cluster", Set.of(),
             // A fallback has a bulkhead of its own.

@@ -204,6 +204,46 @@ class Http1GuardTest {
         assertThat(written()).isEmpty();
     }
 
+    // ---------------------------------------------------------------- shedding
+
+    @Test
+    void refusesARequestWhileTheGatewaySheds() {
+        shedding.isOn = true;
+        send(GET);
+
+        assertThat(written()).startsWith("HTTP/1.1 503 ").contains("urn:weir:gateway-overloaded");
+        assertThat(requests()).isZero();
+        assertThat(channel.isOpen()).isTrue();
+        shedding.isOn = false;
+        completeExchange();
+    }
+
+    @Test
+    void passesOnARequestBehindAnotherWhileTheGatewaySheds() {
+        send(GET);
+        shedding.isOn = true;
+        send(GET);
+
+        assertThat(requests()).isEqualTo(2);
+        writeResponse();
+        writeResponse();
+        assertThat(written()).doesNotContain("503");
+        assertThat(listener.refused).isEmpty();
+    }
+
+    @Test
+    void timesTheBodyOfARequestThatIsShed() {
+        shedding.isOn = true;
+        send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nabc");
+        assertThat(written()).startsWith("HTTP/1.1 503 ");
+        pass(9_999);
+        assertThat(channel.isOpen()).isTrue();
+
+        pass(2_001);
+        pass(2_001);
+        assertThat(channel.isOpen()).isFalse();
+    }
+
     // ---------------------------------------------------------------- framing
 
     /** Valid requests pass unchanged, wherever their bytes are cut. */
