@@ -19,7 +19,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class PriorityHeader {
 
-    private static final List<AsciiString> WORDS = List.of(Priority.values()).stream()
+    private static final List<Priority> PRIORITIES = List.of(Priority.values());
+    private static final List<AsciiString> WORDS = PRIORITIES.stream()
             .map(priority -> AsciiString.cached(priority.word()))
             .toList();
 
@@ -66,7 +67,7 @@ final class PriorityHeader {
     private static @Nullable Priority parse(CharSequence value) {
         for (int i = 0; i < WORDS.size(); i++) {
             if (WORDS.get(i).contentEqualsIgnoreCase(value)) {
-                return Priority.values()[i];
+                return PRIORITIES.get(i);
             }
         }
         return null;

@@ -32,7 +32,9 @@ public interface EdgeShedding {
         public void leaveTurns(EventLoop loop, Runnable task) {}
     };
 
-    /** The refusal of a request whose head is decoded; null: it is passed on. Called once for each request. */
+    /**
+     * The refusal of a request whose head is decoded; null: it is passed on. Called once for each request.
+     */
     @Nullable
     Refusal refusal(EventLoop loop);
 

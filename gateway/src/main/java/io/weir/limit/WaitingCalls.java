@@ -64,7 +64,7 @@ final class WaitingCalls {
 
     /** The places of a priority from which no call is evicted in favour of a higher one. */
     private static int reserve(int capacity) {
-        return Math.min(capacity - 1, Math.max(1, capacity / RESERVE_ONE_IN));
+        return capacity < 2 ? 0 : Math.max(1, capacity / RESERVE_ONE_IN);
     }
 
     private void publishSize(int rank) {

@@ -33,6 +33,7 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
     static final List<String> BREAKER_STATES = List.of("closed", "open", "half-open", "forced-open", "forced-closed");
 
     private static final double NANOS_PER_SECOND = 1e9;
+    private static final int PRIORITIES = Priority.values().length;
 
     private final MeterScope scope;
     private final String name;
@@ -53,10 +54,10 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
     // Concurrency: two threads that create the counter of a reason get the same one; the order of their
     // writes does not matter.
     private final AtomicReferenceArray<@Nullable Counter> shed = new AtomicReferenceArray<>(
-            ExchangeOutcomes.words().size() * Priority.values().length);
+            ExchangeOutcomes.words().size() * PRIORITIES);
 
     private final AtomicReferenceArray<@Nullable Counter> granted =
-            new AtomicReferenceArray<>(Priority.values().length);
+            new AtomicReferenceArray<>(PRIORITIES);
 
     private final AtomicReferenceArray<@Nullable Counter> wouldRefuse =
             new AtomicReferenceArray<>(ExchangeOutcomes.words().size());
@@ -202,7 +203,7 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
 
     /** Counts an exchange with this backend that was shed. */
     void shed(Reason reason, Priority priority) {
-        int index = ExchangeOutcomes.index(reason) * Priority.values().length + priority.ordinal();
+        int index = ExchangeOutcomes.index(reason) * PRIORITIES + priority.ordinal();
         count(Meters.SHED, shed, index, reason.word(), priority.word());
         if (reason.isBulkheads()) {
             onRejected.run();

@@ -134,7 +134,9 @@ final class LoopDelay implements LoopPauses, Runnable {
         return shedder.isShedding() && !isClosed && shedder.refuses(priority);
     }
 
-    /** Whether this loop may begin a costly task now; if not, the task runs in a later iteration. On the loop. */
+    /**
+     * Whether this loop may begin a costly task now; if not, the task runs in a later iteration. On the loop.
+     */
     boolean takeTurn(Runnable task) {
         return isClosed || turns.take(shedder.isShedding(), task);
     }

@@ -136,6 +136,7 @@ class AccessLogTest {
                         "door",
                         "route",
                         "backend",
+                        "priority",
                         "status",
                         "outcome",
                         "request_id",

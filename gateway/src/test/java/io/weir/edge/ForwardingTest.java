@@ -33,6 +33,38 @@ class ForwardingTest {
                         "forwarded=for=203.0.113.7;host=shop.example;proto=https");
     }
 
+    @ParameterizedTest
+    @CsvSource({
+        "203.0.113.7, '', 203.0.113.7",
+        "203.0.113.7, 198.51.100.9, 203.0.113.7",
+        "10.0.0.1, 198.51.100.9, 198.51.100.9",
+        "10.0.0.1, '198.51.100.9, 203.0.113.7', 203.0.113.7",
+        "10.0.0.1, '', 10.0.0.1",
+        "2001:db8:1:2:3:4:5:6, '', 2001:db8:1:2::/64",
+        "10.0.0.1, 2001:db8:1:2::9, 2001:db8:1:2::/64"
+    })
+    void knowsTheCallersNetwork(String peer, String forwardedFor, String expected) {
+        HttpHeaders head = new DefaultHttpHeaders();
+        if (!forwardedFor.isEmpty()) {
+            head.set("X-Forwarded-For", forwardedFor);
+        }
+
+        assertThat(forwarding.callerNetwork(head, peer(peer))).isEqualTo(expected);
+    }
+
+    @Test
+    void believesAFieldOnlyFromATrustedProxyThatSetsItAlone() {
+        HttpHeaders head = new DefaultHttpHeaders().add("X-Tenant", "a".repeat(200));
+
+        assertThat(forwarding.trustedValue(head, proxy, "x-tenant")).isEqualTo("a".repeat(128));
+        assertThat(forwarding.trustedValue(head, stranger, "x-tenant")).isNull();
+        assertThat(forwarding.trustedValue(head, proxy, "x-other")).isNull();
+        head.add("X-Tenant", "forged");
+        assertThat(forwarding.trustedValue(head, proxy, "x-tenant")).isNull();
+        head.set("X-Tenant", "");
+        assertThat(forwarding.trustedValue(head, proxy, "x-tenant")).isNull();
+    }
+
     @Test
     void quotesValuesThatAreNoTokens() {
         HttpHeaders head = new DefaultHttpHeaders();

@@ -128,7 +128,7 @@ class EvictingBulkheadModelTest {
 
         /** The calls of which any may be evicted: tenants with equally many waiters are equal. */
         List<Caller> candidates() {
-            int reserve = Math.min(capacity - 1, Math.max(1, capacity / WaitingCalls.RESERVE_ONE_IN));
+            int reserve = capacity < 2 ? 0 : Math.max(1, capacity / WaitingCalls.RESERVE_ONE_IN);
             Priority lowest = null;
             for (Priority priority : Priority.values()) {
                 int size = size(priority);

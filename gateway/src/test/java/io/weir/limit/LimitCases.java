@@ -150,11 +150,52 @@ final class LimitCases {
                         .98,
                         .98,
                         s -> goodput(s, 1, 200)),
+                atLeast(
+                        "priorities: normal, share of what critical and the reserve leave",
+                        priorities(false),
+                        .98,
+                        .98,
+                        LimitCases::normalOfTheRest),
+                atLeast(
+                        "priorities: all classes, of those without classes",
+                        priorities(false),
+                        .99,
+                        .99,
+                        s -> goodput(s, 1, 200)
+                                / goodput(priorities(true).get().seed(s.seed()).run(), 1, 200)),
+                atLeast(
+                        "priorities, hang in the overload: critical, share of the permits",
+                        LimitCases::prioritiesAndHang,
+                        .97,
+                        .97,
+                        s -> (double) s.byPriority.get(0).get(1).timedOut / s.results.get(1).timedOut),
+                atLeast(
+                        "priorities, hang in the overload: critical from 2 s after the heal on",
+                        LimitCases::prioritiesAndHang,
+                        .999,
+                        .999,
+                        s -> s.byPriority.get(0).get(3).answeredShare()),
                 atLeast("no priorities: share of the capacity", priorities(true), .98, .98, s -> goodput(s, 1, 200)),
                 atLeast(
                         "tenants of 3 % beside one of 91 %: answered",
-                        LimitCases::tenants, .98, .98, LimitCases::smallTenants),
-                atLeast("tenants: share of the capacity", LimitCases::tenants, .98, .98, s -> goodput(s, 1, 200)));
+                        tenants(.91, .03, .03, .03),
+                        .98,
+                        .98,
+                        s -> leastAnswered(s, 1, 4)),
+                atLeast(
+                        "tenants of 3 % beside 70 % and 21 %: answered",
+                        tenants(.70, .21, .03, .03, .03),
+                        .98,
+                        .98,
+                        s -> leastAnswered(s, 2, 5)),
+                atLeast(
+                        "tenant of 21 % beside 70 %: of its share",
+                        tenants(.70, .21, .03, .03, .03),
+                        .98,
+                        .98,
+                        LimitCases::shareOfTheSecond),
+                atLeast("a tenant alone: share of the capacity", tenants(1), .98, .98, s -> goodput(s, 1, 200)),
+                atLeast("tenants: share of the capacity", tenants(.91, .03, .03, .03), .98, .98, s -> goodput(s, 1, 200)));
     }
 
     private static Case atLeast(
@@ -252,10 +293,20 @@ final class LimitCases {
         };
     }
 
-    private static Setup tenants() {
-        Setup setup = fifo(10, .05).phases(new Phase(6, 150), new Phase(30, 800), new Phase(6, 150));
-        setup.tenants = new double[] {.91, .03, .03, .03};
+    private static Setup prioritiesAndHang() {
+        Setup setup = fifo(10, .05)
+                .phases(new Phase(10, 800), new Phase(15, 800), new Phase(2, 800), new Phase(15, 800), new Phase(3, 150))
+                .events(new Event(10, LimitSimulation.hangs(true)), new Event(25, LimitSimulation.hangs(false)));
+        setup.priorities = new double[] {.1, .3, .6};
         return setup;
+    }
+
+    private static Supplier<Setup> tenants(double... shares) {
+        return () -> {
+            Setup setup = fifo(10, .05).phases(new Phase(6, 150), new Phase(30, 800), new Phase(6, 150));
+            setup.tenants = shares;
+            return setup;
+        };
     }
 
     // ---- figures
@@ -309,11 +360,28 @@ final class LimitCases {
         return most / least;
     }
 
-    private static double smallTenants(LimitSimulation simulation) {
+    /** The normal calls that were answered, as a share of those that the other classes leave capacity for. */
+    private static double normalOfTheRest(LimitSimulation simulation) {
+        Result normal = simulation.byPriority.get(1).get(1);
+        double possible = simulation.possible(1, 200);
+        double left = possible - simulation.byPriority.get(0).get(1).answered - possible / WaitingCalls.RESERVE_ONE_IN;
+        return normal.answered / Math.min(normal.offered, left);
+    }
+
+    private static double leastAnswered(LimitSimulation simulation, int first, int end) {
         double least = 1;
-        for (int i = 1; i < 4; i++) {
+        for (int i = first; i < end; i++) {
             least = Math.min(least, simulation.byTenant.get(i).get(1).answeredShare());
         }
         return least;
+    }
+
+    /** The two tenants that want more than their shares divide what the small ones leave. */
+    private static double shareOfTheSecond(LimitSimulation simulation) {
+        double left = simulation.possible(1, 200);
+        for (int i = 2; i < 5; i++) {
+            left -= simulation.byTenant.get(i).get(1).answered;
+        }
+        return simulation.byTenant.get(1).get(1).answered / (left / 2);
     }
 }

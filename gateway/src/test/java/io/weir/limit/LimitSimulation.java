@@ -374,6 +374,10 @@ final class LimitSimulation {
         return gateways.get(number).results;
     }
 
+    long seed() {
+        return setup.seed;
+    }
+
     Limit limitOfGateway(int number) {
         return gateways.get(number).limit;
     }

@@ -96,7 +96,9 @@ class WeirEndpointTest {
                                 {
                                   "uri": "http://orders:8080",
                                   "deadlineMs": 2000.0,
-                                  "calls": {"active": 1, "limit": 2, "waiting": 0, "queueCapacity": 3, "maxWaitMs": 0.0},
+                                  "calls": {"active": 1, "limit": 2, "waiting": 0,
+                                    "waitingByPriority": {"critical": 0, "normal": 0, "sheddable": 0},
+                                    "queueCapacity": 3, "maxWaitMs": 0.0},
                                   "limit": {"inForce": 2, "binds": "fixed", "own": 2, "min": 2, "max": 2,
                                     "baseLatencyMs": null, "answersPerSecond": null, "utilisation": null,
                                     "reason": "fixed", "changedAt": null},
@@ -105,6 +107,7 @@ class WeirEndpointTest {
                                     "why": "the start", "failureRate": null,
                                     "slowCallRate": null, "overdue": 0, "probes": 0, "nextProbeMs": null},
                                   "pool": {"acquired": 0, "idle": 0, "pending": 0, "limit": 23},
+                                  "tenants": null,
                                   "law": {"arrivalRate": 100.0, "serviceMs": 20.0, "waitingMs": 0.0,
                                     "activeCalls": 2.0, "waitingCalls": 0.0, "waitingShare": 0.0,
                                     "uncongestedMs": 20.0, "limit": 2, "suggestedLimit": 5, "retired": 3000},

@@ -116,10 +116,35 @@ class BackendMetersTest {
     void countsShedExchangesByReason() {
         meters.shed(Reason.CIRCUIT_OPEN, Priority.NORMAL);
         meters.shed(Reason.QUEUE_TIMEOUT, Priority.NORMAL);
-        meters.shed(Reason.QUEUE_TIMEOUT, Priority.NORMAL);
+        meters.shed(Reason.QUEUE_TIMEOUT, Priority.SHEDDABLE);
 
         assertThat(value(Meters.SHED, "reason", "circuit-open")).isEqualTo(1);
         assertThat(value(Meters.SHED, "reason", "queue-timeout")).isEqualTo(2);
+        assertThat(value(Meters.SHED, "priority", "sheddable")).isEqualTo(1);
+    }
+
+    @Test
+    void countsPermitsAndShowsWaitingCallsByPriority() {
+        fixture.bulkhead.acquireAnyway();
+        fixture.bulkhead.acquireAnyway();
+        fixture.bulkhead.enter(new QueueingBulkhead.Waiter() {
+            @Override
+            protected void granted() {}
+
+            @Override
+            protected Priority priority() {
+                return Priority.CRITICAL;
+            }
+        });
+        meters.dispatched(Priority.CRITICAL, 0, 1);
+        meters.dispatched(Priority.SHEDDABLE, 0, 1);
+        meters.dispatched(Priority.SHEDDABLE, 0, 1);
+
+        assertThat(value(Meters.QUEUE_WAITING, "priority", "critical")).isEqualTo(1);
+        assertThat(value(Meters.QUEUE_WAITING, "priority", "normal")).isZero();
+        assertThat(value(Meters.PERMITS_GRANTED, "priority", "critical")).isEqualTo(1);
+        assertThat(value(Meters.PERMITS_GRANTED, "priority", "sheddable")).isEqualTo(2);
+        assertThat(meters.dispatched()).isEqualTo(3);
     }
 
     @Test

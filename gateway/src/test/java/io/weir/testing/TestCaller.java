@@ -93,6 +93,13 @@ public final class TestCaller implements AutoCloseable {
         return connected(new Socket(), port);
     }
 
+    /** Connects to a port on loopback from another address of loopback, such as 127.0.0.2. */
+    public static TestCaller from(String address, int port) throws IOException {
+        Socket socket = new Socket();
+        socket.bind(new InetSocketAddress(address, 0));
+        return connected(socket, port);
+    }
+
     /** Connects to a port on loopback, and lets few bytes wait in the kernel: a slow reader shows soon. */
     public static TestCaller withSmallWindow(int port) throws IOException {
         Socket socket = new Socket();

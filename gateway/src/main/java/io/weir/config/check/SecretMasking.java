@@ -17,6 +17,9 @@ final class SecretMasking {
             Pattern.CASE_INSENSITIVE);
     /** A property name that ends with the word key. */
     private static final Pattern KEY_NAME = Pattern.compile("(?:^|[-_])key$", Pattern.CASE_INSENSITIVE);
+    /** The part of a request that names its tenant is no secret. */
+    private static final Pattern TENANT_KEY =
+            Pattern.compile("weir\\.backends\\..+\\.fairness\\.key", Pattern.CASE_INSENSITIVE);
     /** All properties below these but the hosts are masked, so that a misspelt token is masked too. */
     private static final Pattern SECRET_SUBTREE = Pattern.compile(
             "weir\\.(management(?!\\.allowed-?hosts)|tracing\\.headers)\\b.*", Pattern.CASE_INSENSITIVE);
@@ -99,7 +102,7 @@ final class SecretMasking {
     static boolean isSecretProperty(String path) {
         String last = path.substring(path.lastIndexOf('.') + 1);
         return SECRET_NAME.matcher(last).find()
-                || KEY_NAME.matcher(last).find()
+                || (KEY_NAME.matcher(last).find() && !TENANT_KEY.matcher(path).matches())
                 || SECRET_SUBTREE.matcher(path).matches();
     }
 }

@@ -39,6 +39,31 @@ class ConsistencyCheckTest {
                                 "cluster",
                                 "expected: weir.cluster.gateways, the DNS name of all gateways")),
                 row(
+                        "fields of trusted proxies, and no trusted proxy",
+                        """
+                        weir:
+                          edge: { priority-header: X-Priority }
+                          backends:
+                            orders:
+                              uri: http://orders:8080
+                              fairness: { key: header:X-Tenant }
+                            billing:
+                              uri: http://billing:8080
+                              fairness: { key: client-address }
+                        """,
+                        problem(
+                                2,
+                                "weir.edge.priority-header",
+                                "X-Priority",
+                                "expected: also weir.edge.trusted-proxies, since the field is used only from trusted"
+                                        + " proxies"),
+                        problem(
+                                6,
+                                "weir.backends.orders.fairness.key",
+                                "header:X-Tenant",
+                                "expected: also weir.edge.trusted-proxies, since the field is used only from trusted"
+                                        + " proxies")),
+                row(
                         "a limit for all gateways that each of them finds for itself",
                         """
                         weir:

@@ -484,6 +484,35 @@ class MalformedValuesTest {
                         """,
                         problem(3, "weir.management.tokn", "******", "unknown property", "token")),
                 row(
+                        "a priority, a tenant and a field that do not exist",
+                        """
+                        weir:
+                          edge: { priority-header: "X Priority", trusted-proxies: [ 10.0.0.0/8 ] }
+                          backends:
+                            orders:
+                              uri: http://orders:8080
+                              fairness: { key: tenant }
+                            billing:
+                              uri: http://billing:8080
+                              fairness: { key: "header:" }
+                          routes:
+                            orders: { priority: high }
+                        spring.cloud.gateway.server.webflux.routes:
+                          - { id: orders, uri: "backend://orders", predicates: [ Path=/orders/** ] }
+                        """,
+                        problem(2, "weir.edge.priority-header", "X Priority", "expected: the name of a header field"),
+                        problem(
+                                6,
+                                "weir.backends.orders.fairness.key",
+                                "tenant",
+                                "expected: client-address, or the name of a header field such as header:X-Tenant"),
+                        problem(
+                                9,
+                                "weir.backends.billing.fairness.key",
+                                "header:",
+                                "expected: client-address, or the name of a header field such as header:X-Tenant"),
+                        problem(11, "weir.routes.orders.priority", "high", "expected: critical, normal or sheddable")),
+                row(
                         "no network",
                         """
                         weir:

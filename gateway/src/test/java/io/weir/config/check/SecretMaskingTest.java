@@ -26,6 +26,8 @@ class SecretMaskingTest {
                 "spring.ssl.bundle.pem.a.keystore.certificate | -----BEGIN CERTIFICATE----- | -----BEGIN CERTIFICATE-----",
                 "server.ssl.certificate-private-key | hunter2 | ******",
                 "encrypt.key | hunter2 | ******",
+                "weir.backends.orders.fairness.key | header:X-Tenant | header:X-Tenant",
+                "weir.backends.orders.fairnes.key | header:X-Tenant | ******",
                 "a.pem | -----BEGIN EC PRIVATE KEY----- hunter2 | ******",
                 "routes[0].uri | http://a/b?access_token=hunter2&c=d | http://a/b?access_token=******&c=d",
                 "routes[0].filters[0] | AddRequestHeader=Authorization, Basic aHVudGVyMg== | AddRequestHeader=******",

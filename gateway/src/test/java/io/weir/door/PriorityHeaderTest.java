@@ -1,0 +1,98 @@
+package io.weir.door;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.netty.handler.codec.http.DefaultHttpHeaders;
+import io.netty.handler.codec.http.HttpHeaders;
+import io.weir.edge.EdgeProperties;
+import io.weir.edge.Forwarding;
+import io.weir.limit.Priority;
+import io.weir.outcome.Refusal;
+import java.net.InetSocketAddress;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.boot.context.properties.source.MapConfigurationPropertySource;
+
+class PriorityHeaderTest {
+
+    private static final InetSocketAddress PROXY = new InetSocketAddress("10.0.0.1", 1);
+    private static final InetSocketAddress STRANGER = new InetSocketAddress("203.0.113.7", 1);
+
+    private final IgnoredPriorities ignored = new IgnoredPriorities();
+    private final PriorityHeader header = new PriorityHeader("X-Priority", forwarding(), ignored);
+
+    @ParameterizedTest
+    @CsvSource({"critical, CRITICAL", "normal, NORMAL", "sheddable, SHEDDABLE", "Critical, CRITICAL"})
+    void readsTheWordOfATrustedProxy(String word, Priority priority) {
+        assertThat(header.read(head(word), PROXY)).isEqualTo(priority);
+        assertThat(ignored.count).isZero();
+    }
+
+    @Test
+    void ignoresAStranger() {
+        assertThat(header.read(head("critical"), STRANGER)).isNull();
+        assertThat(header.read(head("critical"), null)).isNull();
+        assertThat(ignored.count).isZero();
+    }
+
+    @Test
+    void countsAnUnknownWord() {
+        assertThat(header.read(head("urgent"), PROXY)).isNull();
+        assertThat(header.read(head(""), PROXY)).isNull();
+        assertThat(ignored.count).isEqualTo(2);
+    }
+
+    @Test
+    void countsASecondValueBesideAForgedOne() {
+        assertThat(header.read(head("critical").add("x-priority", "sheddable"), PROXY))
+                .isNull();
+        assertThat(ignored.count).isOne();
+    }
+
+    @Test
+    void takesNothingFromARequestWithoutTheField() {
+        assertThat(header.read(new DefaultHttpHeaders(), PROXY)).isNull();
+        assertThat(ignored.count).isZero();
+    }
+
+    @Test
+    void replacesAForgedValueTowardsTheBackend() {
+        HttpHeaders head = head("critical").add("X-PRIORITY", "normal");
+
+        header.write(head, Priority.SHEDDABLE);
+
+        assertThat(head.getAll("x-priority")).containsExactly("sheddable");
+    }
+
+    private static HttpHeaders head(String priority) {
+        return new DefaultHttpHeaders().add("X-Priority", priority);
+    }
+
+    private static Forwarding forwarding() {
+        return new Forwarding(
+                new Binder(new MapConfigurationPropertySource(Map.of("weir.edge.trusted-proxies[0]", "10.0.0.0/8")))
+                        .bindOrCreate("weir.edge", EdgeProperties.class));
+    }
+
+    private static final class IgnoredPriorities implements DoorListener {
+
+        private int count;
+
+        @Override
+        public void refused(Refusal refusal, RequestFacts facts) {}
+
+        @Override
+        public void failed(String route, Refusal refusal, long totalNanos, RequestFacts facts) {}
+
+        @Override
+        public void answered(String route, int status, long totalNanos, RequestFacts facts) {}
+
+        @Override
+        public void priorityIgnored() {
+            count++;
+        }
+    }
+}
