@@ -56,8 +56,7 @@ final class AcceptLimiter extends ChannelInboundHandlerAdapter {
     private static void resumeInNextIteration(ChannelHandlerContext context) {
         try {
             // Unlike a task that is executed, a timer that is due runs in the next iteration.
-            context.executor()
-                    .schedule(() -> context.channel().config().setAutoRead(true), 0, TimeUnit.NANOSECONDS);
+            context.executor().schedule(() -> context.channel().config().setAutoRead(true), 0, TimeUnit.NANOSECONDS);
         } catch (RejectedExecutionException e) {
             // The event loop has stopped, and the socket with it.
             context.fireExceptionCaught(e);

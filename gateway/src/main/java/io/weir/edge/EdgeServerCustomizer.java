@@ -27,8 +27,7 @@ public final class EdgeServerCustomizer implements NettyServerCustomizer {
      * @param listener receives connections, and refusals of requests that have no exchange
      * @param shedding refuses requests, and delays new connections, while an event loop is overloaded
      */
-    public EdgeServerCustomizer(
-            EdgeProperties properties, Drain drain, EdgeListener listener, EdgeShedding shedding) {
+    public EdgeServerCustomizer(EdgeProperties properties, Drain drain, EdgeListener listener, EdgeShedding shedding) {
         this.properties = properties;
         this.rules = EdgeRules.of(properties, drain, listener, shedding);
         this.connections = new ConnectionRegistry(properties.maxConnections());

@@ -139,7 +139,8 @@ final class Http2Guard extends ChannelDuplexHandler implements CallerConnection.
             return;
         }
         Refusal bad = Http2RequestChecks.check(head.headers(), rules);
-        Refusal refusal = bad == null ? rules.shedding().refusal(context.channel().eventLoop()) : bad;
+        Refusal refusal =
+                bad == null ? rules.shedding().refusal(context.channel().eventLoop()) : bad;
         if (refusal != null) {
             refuse(context, head, refusal);
         } else {

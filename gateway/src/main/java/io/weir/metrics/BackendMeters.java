@@ -53,11 +53,10 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
     private final Counter retriesDenied;
     // Concurrency: two threads that create the counter of a reason get the same one; the order of their
     // writes does not matter.
-    private final AtomicReferenceArray<@Nullable Counter> shed = new AtomicReferenceArray<>(
-            ExchangeOutcomes.words().size() * PRIORITIES);
+    private final AtomicReferenceArray<@Nullable Counter> shed =
+            new AtomicReferenceArray<>(ExchangeOutcomes.words().size() * PRIORITIES);
 
-    private final AtomicReferenceArray<@Nullable Counter> granted =
-            new AtomicReferenceArray<>(PRIORITIES);
+    private final AtomicReferenceArray<@Nullable Counter> granted = new AtomicReferenceArray<>(PRIORITIES);
 
     private final AtomicReferenceArray<@Nullable Counter> wouldRefuse =
             new AtomicReferenceArray<>(ExchangeOutcomes.words().size());
@@ -210,7 +209,12 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
         }
     }
 
-    private void count(Meters meter, AtomicReferenceArray<@Nullable Counter> counters, int index, String tag, @Nullable String secondTag) {
+    private void count(
+            Meters meter,
+            AtomicReferenceArray<@Nullable Counter> counters,
+            int index,
+            String tag,
+            @Nullable String secondTag) {
         Counter counter = counters.get(index);
         if (counter == null) {
             counter = secondTag == null

@@ -87,10 +87,7 @@ public final class EdgeMeters implements AutoCloseable {
         for (ShedCause cause : ShedCause.values()) {
             for (Priority priority : Priority.values()) {
                 scope.counter(
-                        Meters.OVERLOAD_REFUSED,
-                        () -> guard.refused(cause, priority),
-                        cause.word(),
-                        priority.word());
+                        Meters.OVERLOAD_REFUSED, () -> guard.refused(cause, priority), cause.word(), priority.word());
             }
         }
         scope.gauge(Meters.EVENT_LOOPS_STUCK, sampler::stuckLoops);

@@ -88,8 +88,7 @@ final class LoopDelay implements LoopPauses, Runnable {
      * @param shedder receives each measurement
      * @param sheddingLoops counts this loop while its shedder may refuse requests
      */
-    LoopDelay(
-            Timer loop, LongSupplier nanoClock, long limitNanos, LoadShedder shedder, AtomicInteger sheddingLoops) {
+    LoopDelay(Timer loop, LongSupplier nanoClock, long limitNanos, LoadShedder shedder, AtomicInteger sheddingLoops) {
         this.loop = loop;
         this.nanoClock = nanoClock;
         this.limitNanos = limitNanos;

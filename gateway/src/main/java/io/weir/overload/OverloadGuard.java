@@ -66,7 +66,9 @@ public final class OverloadGuard {
 
     LoadShedder newShedder(long seed) {
         return new LoadShedder(
-                properties.targetEventLoopDelay().toNanos(), properties.interval().toNanos(), seed);
+                properties.targetEventLoopDelay().toNanos(),
+                properties.interval().toNanos(),
+                seed);
     }
 
     /**

@@ -13,7 +13,8 @@ class CallerConnectionTest {
 
     private final EmbeddedChannel channel = new EmbeddedChannel();
     private final CallerConnection connection = new CallerConnection(
-            channel, EdgeRules.of(new TestEdgeProperties().properties(), new Drain(), EdgeListener.NONE, EdgeShedding.NONE));
+            channel,
+            EdgeRules.of(new TestEdgeProperties().properties(), new Drain(), EdgeListener.NONE, EdgeShedding.NONE));
     private int timeouts;
     private int drained;
 
@@ -119,7 +120,8 @@ class CallerConnectionTest {
         EmbeddedChannel handshaking = new EmbeddedChannel();
         handshaking.freezeTime();
         CallerConnection unguarded = new CallerConnection(
-                handshaking, EdgeRules.of(new TestEdgeProperties().properties(), new Drain(), EdgeListener.NONE, EdgeShedding.NONE));
+                handshaking,
+                EdgeRules.of(new TestEdgeProperties().properties(), new Drain(), EdgeListener.NONE, EdgeShedding.NONE));
         unguarded.setTimeout(seconds(10));
 
         handshaking.advanceTimeBy(10, TimeUnit.SECONDS);

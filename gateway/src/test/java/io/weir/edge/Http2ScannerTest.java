@@ -26,7 +26,8 @@ class Http2ScannerTest {
 
     private final EmbeddedChannel channel = new EmbeddedChannel();
     private final Http2Scanner scanner = new Http2Scanner(new CallerConnection(
-            channel, EdgeRules.of(new TestEdgeProperties().properties(), new Drain(), EdgeListener.NONE, EdgeShedding.NONE)));
+            channel,
+            EdgeRules.of(new TestEdgeProperties().properties(), new Drain(), EdgeListener.NONE, EdgeShedding.NONE)));
 
     /** One byte of the input, and whether a head is incomplete after it. */
     private record Step(byte value, boolean inHead) {}

@@ -16,7 +16,9 @@ final class TestEdgeProperties {
     Duration headTimeout = Duration.ofSeconds(10);
     Duration keepAliveTimeout = Duration.ofSeconds(75);
     List<String> trustedProxies = List.of();
-    @Nullable String priorityHeader;
+
+    @Nullable
+    String priorityHeader;
 
     static EdgeProperties trusting(String... networks) {
         TestEdgeProperties edge = new TestEdgeProperties();

@@ -102,7 +102,7 @@ class ConnectFailoverTest {
                     new InFlightCounter(),
                     new UsualTime(),
                     null,
-                Priority.NORMAL);
+                    Priority.NORMAL);
             Exchange exchange = new Exchange(engine, route, caller, System.nanoTime());
             channel.eventLoop().execute(exchange::start);
             await().until(() -> !caller.answered.isEmpty() || !ended.isEmpty());

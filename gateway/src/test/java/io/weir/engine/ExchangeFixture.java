@@ -103,8 +103,8 @@ final class ExchangeFixture {
     final InFlightCounter inFlight = new InFlightCounter();
     final UsualTime usualTime;
     final Drain drain = new Drain();
-    private final OverloadGuard overload = new OverloadGuard(new OverloadProperties(
-            100, Duration.ofMillis(10), Duration.ofMillis(100), Duration.ofMillis(250), 90));
+    private final OverloadGuard overload = new OverloadGuard(
+            new OverloadProperties(100, Duration.ofMillis(10), Duration.ofMillis(100), Duration.ofMillis(250), 90));
     final Engine engine;
     final Health health;
     final ServiceTimeEstimate serviceTime;

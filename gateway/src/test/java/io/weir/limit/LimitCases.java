@@ -178,24 +178,20 @@ final class LimitCases {
                 atLeast("no priorities: share of the capacity", priorities(true), .98, .98, s -> goodput(s, 1, 200)),
                 atLeast(
                         "tenants of 3 % beside one of 91 %: answered",
+                        tenants(.91, .03, .03, .03), .98, .98, s -> leastAnswered(s, 1, 4)),
+                atLeast(
+                        "tenants of 3 % beside 70 % and 21 %: answered",
+                        tenants(.70, .21, .03, .03, .03), .98, .98, s -> leastAnswered(s, 2, 5)),
+                atLeast(
+                        "tenant of 21 % beside 70 %: of its share",
+                        tenants(.70, .21, .03, .03, .03), .98, .98, LimitCases::shareOfTheSecond),
+                atLeast("a tenant alone: share of the capacity", tenants(1), .98, .98, s -> goodput(s, 1, 200)),
+                atLeast(
+                        "tenants: share of the capacity",
                         tenants(.91, .03, .03, .03),
                         .98,
                         .98,
-                        s -> leastAnswered(s, 1, 4)),
-                atLeast(
-                        "tenants of 3 % beside 70 % and 21 %: answered",
-                        tenants(.70, .21, .03, .03, .03),
-                        .98,
-                        .98,
-                        s -> leastAnswered(s, 2, 5)),
-                atLeast(
-                        "tenant of 21 % beside 70 %: of its share",
-                        tenants(.70, .21, .03, .03, .03),
-                        .98,
-                        .98,
-                        LimitCases::shareOfTheSecond),
-                atLeast("a tenant alone: share of the capacity", tenants(1), .98, .98, s -> goodput(s, 1, 200)),
-                atLeast("tenants: share of the capacity", tenants(.91, .03, .03, .03), .98, .98, s -> goodput(s, 1, 200)));
+                        s -> goodput(s, 1, 200)));
     }
 
     private static Case atLeast(
@@ -295,7 +291,12 @@ final class LimitCases {
 
     private static Setup prioritiesAndHang() {
         Setup setup = fifo(10, .05)
-                .phases(new Phase(10, 800), new Phase(15, 800), new Phase(2, 800), new Phase(15, 800), new Phase(3, 150))
+                .phases(
+                        new Phase(10, 800),
+                        new Phase(15, 800),
+                        new Phase(2, 800),
+                        new Phase(15, 800),
+                        new Phase(3, 150))
                 .events(new Event(10, LimitSimulation.hangs(true)), new Event(25, LimitSimulation.hangs(false)));
         setup.priorities = new double[] {.1, .3, .6};
         return setup;

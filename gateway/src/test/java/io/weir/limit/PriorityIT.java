@@ -56,7 +56,8 @@ class PriorityIT extends GatewayTests {
         ask(STRANGER, door.path("orders", "route-2"));
         ask(STRANGER, door.path("pay", "route-3"));
 
-        assertServed(first, door.path("pay", "route-3"), door.path("orders", "route-2"), door.path("report", "route-1"));
+        assertServed(
+                first, door.path("pay", "route-3"), door.path("orders", "route-2"), door.path("report", "route-1"));
         assertThat(priorityInLog(door.path("pay", "route-3"))).isEqualTo("critical");
         assertThat(priorityInLog(door.path("orders", "route-2"))).isEqualTo("normal");
     }
@@ -67,7 +68,8 @@ class PriorityIT extends GatewayTests {
         ask(PROXY, door.path("pay", "proxy-1"), "X-Priority: sheddable");
         ask(PROXY, door.path("orders", "proxy-2"), "x-priority: Critical");
 
-        List<TestBackend.Request> served = assertServed(first, door.path("orders", "proxy-2"), door.path("pay", "proxy-1"));
+        List<TestBackend.Request> served =
+                assertServed(first, door.path("orders", "proxy-2"), door.path("pay", "proxy-1"));
 
         assertThat(served).extracting(request -> request.header("X-Priority")).containsExactly("critical", "sheddable");
         assertThat(priorityInLog(door.path("pay", "proxy-1"))).isEqualTo("sheddable");
@@ -80,8 +82,11 @@ class PriorityIT extends GatewayTests {
         ask(STRANGER, door.path("orders", "forged-2"), "X-Tenant: a");
         ask(STRANGER, door.path("orders", "forged-3"), "X-Priority: critical", "X-Tenant: b");
 
-        List<TestBackend.Request> served =
-                assertServed(first, door.path("orders", "forged-1"), door.path("orders", "forged-2"), door.path("orders", "forged-3"));
+        List<TestBackend.Request> served = assertServed(
+                first,
+                door.path("orders", "forged-1"),
+                door.path("orders", "forged-2"),
+                door.path("orders", "forged-3"));
 
         assertThat(served).extracting(request -> request.header("X-Priority")).containsOnly("normal");
         assertThat(priorityInLog(door.path("orders", "forged-3"))).isEqualTo("normal");
@@ -111,7 +116,11 @@ class PriorityIT extends GatewayTests {
         ask(PROXY, door.path("orders", "tenant-2"), "X-Tenant: big");
         ask(PROXY, door.path("orders", "tenant-3"), "X-Tenant: small");
 
-        assertServed(first, door.path("orders", "tenant-1"), door.path("orders", "tenant-3"), door.path("orders", "tenant-2"));
+        assertServed(
+                first,
+                door.path("orders", "tenant-1"),
+                door.path("orders", "tenant-3"),
+                door.path("orders", "tenant-2"));
 
         JsonNode shown = TestCaller.get(gateway.managementPort(), "/actuator/weir/orders")
                 .problem()
@@ -154,7 +163,11 @@ class PriorityIT extends GatewayTests {
         ask(STRANGER, door.path("orders", "reload-2"));
         ask(STRANGER, door.path("report", "reload-3"));
 
-        assertServed(first, door.path("report", "reload-3"), door.path("orders", "reload-2"), door.path("report", "reload-1"));
+        assertServed(
+                first,
+                door.path("report", "reload-3"),
+                door.path("orders", "reload-2"),
+                door.path("report", "reload-1"));
         gateway.rewrite(before);
         reload();
     }

@@ -71,7 +71,11 @@ class TenantsTest {
 
         assertThat(figures.count()).isBetween(Tenants.MAX_NAMES, 2 * Tenants.MAX_NAMES);
         assertThat(figures.isMore()).isTrue();
-        assertThat(figures.largest()).hasSize(Tenants.SHOWN).first().extracting(Tenants.Usage::name).isEqualTo("large");
+        assertThat(figures.largest())
+                .hasSize(Tenants.SHOWN)
+                .first()
+                .extracting(Tenants.Usage::name)
+                .isEqualTo("large");
     }
 
     @ParameterizedTest

@@ -176,7 +176,8 @@ class MeterBookTest {
         scope.close();
 
         assertThat(scope.timerIfOpen(Meters.QUEUE_WAIT, "orders")).isNull();
-        assertThat(scope.counterIfOpen(Meters.SHED, "orders", "circuit-open", "normal")).isNull();
+        assertThat(scope.counterIfOpen(Meters.SHED, "orders", "circuit-open", "normal"))
+                .isNull();
         AtomicBoolean read = new AtomicBoolean();
         assertThatIllegalStateException()
                 .isThrownBy(() -> scope.gauge(Meters.IN_FLIGHT, () -> {
@@ -195,7 +196,8 @@ class MeterBookTest {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> scope.counter(Meters.SHED, "orders"))
                 .withMessage("SHED: COUNTER[orders] (expected: COUNTER[backend, reason, priority])");
-        assertThatIllegalArgumentException().isThrownBy(() -> scope.timer(Meters.SHED, "orders", "circuit-open", "normal"));
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> scope.timer(Meters.SHED, "orders", "circuit-open", "normal"));
     }
 
     private static LittlesLawBean bean(int limit) {

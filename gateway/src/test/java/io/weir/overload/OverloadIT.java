@@ -120,7 +120,9 @@ class OverloadIT extends GatewayTests {
                     Reason.GATEWAY_OVERLOADED);
             assertThat(answers).anyMatch(answer -> answer.status() == 200);
             assertThat(guard.refused(ShedCause.DELAY, Priority.NORMAL) - refusedBefore)
-                    .isEqualTo(answers.stream().filter(answer -> answer.status() != 200).count());
+                    .isEqualTo(answers.stream()
+                            .filter(answer -> answer.status() != 200)
+                            .count());
             // The connections stay open.
             assertThat(callers.stream().map(caller -> ask(caller, path)).map(CompletableFuture::join))
                     .allMatch(answer -> answer.status() == 200 || answer.status() == 503);

@@ -26,8 +26,8 @@ class OverloadSamplerTest {
 
     private static final long MS = 1_000_000;
 
-    private final OverloadGuard guard = new OverloadGuard(new OverloadProperties(
-            100, Duration.ofMillis(10), Duration.ofMillis(100), Duration.ofMillis(250), 90));
+    private final OverloadGuard guard = new OverloadGuard(
+            new OverloadProperties(100, Duration.ofMillis(10), Duration.ofMillis(100), Duration.ofMillis(250), 90));
     private final AtomicLong clock = new AtomicLong();
     private final AtomicLong direct = new AtomicLong();
     private final VirtualLoop healthy = new VirtualLoop(clock);
