@@ -482,7 +482,9 @@ public final class Exchange {
         return record.priority();
     }
 
-    /** The class that the backend learns: that of the present attempt, which is lower for a retry or fallback. */
+    /**
+     * The class that the backend learns: that of the present attempt, which is lower for a retry or fallback.
+     */
     public Priority attemptPriority() {
         return phase instanceof Attempt attempt ? attempt.admission().priority() : record.priority();
     }

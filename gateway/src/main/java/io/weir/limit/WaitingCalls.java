@@ -14,8 +14,8 @@ import org.jspecify.annotations.Nullable;
  * of them waits: under overload, the calls that are served were served quickly.
  *
  * <p><b>Order of eviction</b>: the lowest priority first, except for its reserve of one
- * {@value #RESERVE_ONE_IN}th of the queue (at least one place, if there are two); within it, the tenant with the most waiting
- * calls; its oldest call, or its newest if the queue refuses newcomers.
+ * {@value #RESERVE_ONE_IN}th of the queue (at least one place, if there are two); within it, the tenant with
+ * the most waiting calls; its oldest call, or its newest if the queue refuses newcomers.
  *
  * <p>Adding, serving and removing a call take constant time, plus time logarithmic in the number of tenants
  * that wait in its priority.

@@ -46,11 +46,12 @@
  *   <li>A retry or fallback waits one class below its call: otherwise the retries of critical calls push out
  *       the first attempts of normal ones, and an overload feeds itself.
  *   <li>A call reads its tenant only if it has to wait. Where no call waits, nobody takes another's place.
- *   <li>The queue of a fixed limit still refuses newcomers in order of arrival. Only a call of a higher class,
- *       or with a tenant, takes a place there: of the newest call of the longest tenant of the lowest class.
- *       With evictions of the oldest call, the order of arrival would be lost for calls of one class, too.
- *   <li>The header of a tenant is believed from trusted proxies only: a caller that names itself would take as
- *       many shares as it has names. An IPv6 caller is its /64 network for the same reason.
+ *   <li>The queue of a fixed limit still refuses newcomers in order of arrival. Only a call of a higher
+ *       class, or with a tenant, takes a place there: of the newest call of the longest tenant of the lowest
+ *       class. With evictions of the oldest call, the order of arrival would be lost for calls of one class,
+ *       too.
+ *   <li>The header of a tenant is believed from trusted proxies only: a caller that names itself would take
+ *       as many shares as it has names. An IPv6 caller is its /64 network for the same reason.
  *   <li>{@link io.weir.limit.Tenants} counts waiting calls by tenant for the endpoint, for two periods of at
  *       most 1000 names. The queue does not use the counts.
  * </ul>
@@ -194,8 +195,8 @@
  *   <li>A queue for each tenant ever seen, with one shared queue for the least recently seen: unnecessary,
  *       since queues that exist only while calls wait need no memory of tenants. The tenants beyond the 1000
  *       that wait share one queue.
- *   <li>Weights for the classes instead of a strict order: they need numbers that nobody has, and critical calls
- *       would be refused in an overload of normal ones.
+ *   <li>Weights for the classes instead of a strict order: they need numbers that nobody has, and critical
+ *       calls would be refused in an overload of normal ones.
  *   <li>AIMD, Vegas, Gradient2, Envoy's gradient, BBR, hill climbing: on the same backends their means are
  *       .45 to .89, and their worst results .01 to .38.
  * </ul>

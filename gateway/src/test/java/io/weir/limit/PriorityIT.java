@@ -23,7 +23,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import tools.jackson.databind.JsonNode;
 
-/** Priorities and tenants of calls that wait for one permit. 127.0.0.2 is a trusted proxy, 127.0.0.1 is not. */
+/**
+ * Priorities and tenants of calls that wait for one permit. 127.0.0.2 is a trusted proxy, 127.0.0.1 is not.
+ */
 @Timeout(60)
 class PriorityIT extends GatewayTests {
 

@@ -75,8 +75,8 @@ class ShippedConfigurationTest {
         Files.writeString(all, withAllSettingsEnabled(DIRECTORY.resolve(file)));
 
         assertThat(check(all, TOKENS).problems())
-                // An SSL bundle is invalid for the clear-text backends of these files, and the header of trusted
-                // proxies without one of them.
+                // An SSL bundle is invalid for the clear-text backends of these files, and the header of
+                // trusted proxies without one of them.
                 .filteredOn(problem -> !problem.path().endsWith(".ssl-bundle")
                         && !problem.path().equals("weir.edge.priority-header"))
                 .isEmpty();
