@@ -25,6 +25,7 @@ import java.util.concurrent.TimeUnit;
  */
 // Concurrency: confined to the event loop, except share() and takeHighestShare(), which read volatile fields.
 // The sampler can lose a highest share that the loop writes at the same time, as in LoopDelay.
+@SuppressWarnings("EnumOrdinal") // The index of a class in arrays that are built here.
 final class LoadShedder {
 
     /** The time in which the sum reaches 1 while the delay is one interval above the target. */

@@ -14,6 +14,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Thread-safe. While no event loop sheds, a request costs one read at its head and three afterwards;
  * {@link OverloadSampler} takes the samples.
  */
+@SuppressWarnings("EnumOrdinal") // The index of a class in arrays that are built here.
 public final class OverloadGuard {
 
     /** The part of a bound from which on a class is refused. */
