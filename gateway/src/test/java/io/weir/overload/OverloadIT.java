@@ -37,8 +37,7 @@ import tools.jackson.databind.JsonNode;
 @Timeout(60)
 class OverloadIT extends GatewayTests {
 
-    private static final int MAX_IN_FLIGHT = 20;
-    /** 95 % of the limit. */
+    /** 95 % of the limit in flight. */
     private static final int MAX_NORMAL = 19;
 
     @BeforeAll
