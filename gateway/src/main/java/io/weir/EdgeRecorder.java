@@ -20,11 +20,13 @@ import org.jspecify.annotations.Nullable;
  * @param meters the meters of such requests
  * @param accessLog null: the access log is disabled
  * @param tracing null: tracing is disabled
+ * @param shedLines selects the requests refused at their head that are logged and traced
  */
 record EdgeRecorder(
         EdgeMeters meters,
         @Nullable AccessLog accessLog,
-        @Nullable Tracing tracing) implements DoorListener, EdgeListener {
+        @Nullable Tracing tracing,
+        ShedLines shedLines) implements DoorListener, EdgeListener {
 
     @Override
     public void refused(Refusal refusal, RequestFacts facts) {
@@ -90,6 +92,10 @@ record EdgeRecorder(
             @Nullable SocketAddress remote,
             long nanos,
             int answerBytes) {
+        if (reason == Reason.GATEWAY_OVERLOADED && !shedLines.take()) {
+            meters.refused(reason);
+            return;
+        }
         refused(Refusal.of(reason, null), nanos, new UndecodedRequest(requestId, method, target, remote, answerBytes));
     }
 

@@ -85,7 +85,8 @@ class ObservationConfiguration {
 
     @Bean
     EdgeRecorder edgeRecorder(EdgeMeters meters, ObjectProvider<AccessLog> accessLog, ObjectProvider<Tracing> tracing) {
-        return new EdgeRecorder(meters, accessLog.getIfAvailable(), tracing.getIfAvailable());
+        return new EdgeRecorder(
+                meters, accessLog.getIfAvailable(), tracing.getIfAvailable(), new ShedLines(System::nanoTime));
     }
 
     @Bean

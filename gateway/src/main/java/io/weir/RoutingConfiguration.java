@@ -20,6 +20,7 @@ import io.weir.live.GeneralRoutesFactory;
 import io.weir.live.LiveBackends;
 import io.weir.live.RouteRecorders;
 import io.weir.live.RoutesFactory;
+import io.weir.overload.OverloadGuard;
 import java.util.List;
 import java.util.function.Function;
 import java.util.stream.Collectors;
@@ -169,9 +170,13 @@ class RoutingConfiguration {
             Drain drain,
             ClientLimits clients,
             EdgeRecorder recorder,
+            OverloadGuard guard,
             SslBundles sslBundles,
+            ObjectProvider<LiveRoutes> routes,
             ObjectProvider<FrontDoor> door) {
+        boolean hasPriorityHeader = properties.edge().priorityHeader() != null;
+        GatewayShedding shedding = new GatewayShedding(guard, routes, hasPriorityHeader);
         return new EdgeServer(
-                new EdgeServerCustomizer(properties.edge(), drain, clients, recorder), sslBundles, door);
+                new EdgeServerCustomizer(properties.edge(), drain, clients, recorder, shedding), sslBundles, door);
     }
 }

@@ -34,7 +34,8 @@ class ArchitectureTest {
             Map.entry("health", Set.of()),
             Map.entry("retry", Set.of()),
             Map.entry("instance", Set.of("health")),
-            Map.entry("overload", Set.of()),
+            // Requests are refused by their priority.
+            Map.entry("overload", Set.of("limit")),
             Map.entry("drain", Set.of()),
             Map.entry("cluster", Set.of()),
             Map.entry("ratelimit", Set.of()),

@@ -34,6 +34,9 @@ import org.slf4j.LoggerFactory;
  * {@code fallback}; {@code detail} is the exact cause. Unknown values are left out. The backend is the last
  * one that was called. Long values are truncated.
  *
+ * <p>Of the requests that are refused at their head while an event loop is overloaded, only a sample is
+ * logged.
+ *
  * <p>A line is formatted on the exchange's event loop and written by a {@link LineWriter}.
  */
 public final class AccessLog implements RouteObserver, AutoCloseable {

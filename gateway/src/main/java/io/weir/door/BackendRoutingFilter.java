@@ -68,6 +68,10 @@ public final class BackendRoutingFilter implements GlobalFilter, Ordered {
                 return Mono.error(new RefusalException(Refusal.of(Reason.BAD_REQUEST, e.getMessage())));
             }
         }
+        Refusal overloaded = request.inbound().refusalByDelay(engine, route);
+        if (overloaded != null) {
+            return Mono.error(new RefusalException(overloaded));
+        }
         GeneralCaller caller = new GeneralCaller(
                 engine,
                 route,

@@ -163,8 +163,11 @@ public final class FrontDoor implements HttpHandler {
                 return refuse(Refusal.of(Reason.BAD_REQUEST, e.getMessage()), inbound(in, out, target, NONE));
             }
         }
-        return new CompiledCaller(
-                engine, route, inbound(in, out, target, COMPILED), arrivedAtNanos, properties.serverTiming());
+        InboundRequest inbound = inbound(in, out, target, COMPILED);
+        Refusal overloaded = inbound.refusalByDelay(engine, route.route());
+        return overloaded == null
+                ? new CompiledCaller(engine, route, inbound, arrivedAtNanos, properties.serverTiming())
+                : refuse(overloaded, inbound);
     }
 
     /**

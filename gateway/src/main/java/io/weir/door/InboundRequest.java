@@ -28,7 +28,9 @@ import io.weir.edge.StreamEndHandler;
 import io.weir.edge.TraceParent;
 import io.weir.edge.Via;
 import io.weir.engine.Backend;
+import io.weir.engine.Engine;
 import io.weir.engine.Exchange;
+import io.weir.engine.Route;
 import io.weir.limit.Priority;
 import io.weir.limit.TenantKey;
 import io.weir.outcome.Problem;
@@ -76,9 +78,9 @@ final class InboundRequest implements RequestFacts {
     private final String door;
     private final long readIdleNanos;
     private boolean hasTunnel;
-    private @Nullable String requestId;
     private boolean isPriorityRead;
     private @Nullable Priority requestedPriority;
+    private @Nullable String requestId;
 
     InboundRequest(
             HttpServerRequest request,
@@ -126,6 +128,16 @@ final class InboundRequest implements RequestFacts {
                     request.requestHeaders(), (InetSocketAddress) request.connectionRemoteAddress());
         }
         return requestedPriority;
+    }
+
+    /** The refusal because of the event loop's delay, now that the route is known; null: none. */
+    @Nullable
+    Refusal refusalByDelay(Engine engine, Route route) {
+        if (!engine.isAnyLoopShedding()) {
+            return null;
+        }
+        Priority requested = requestedPriority();
+        return engine.refusalByDelay(channel.eventLoop(), requested == null ? route.priority() : requested);
     }
 
     /** The tenant that the request belongs to; null: none. */

@@ -14,6 +14,7 @@ import java.util.concurrent.TimeUnit;
  * @param keepAliveTimeoutNanos idle time between requests
  * @param drain the progress of the gateway's shutdown
  * @param listener receives connections and refusals
+ * @param shedding refuses requests while an event loop is overloaded
  */
 record EdgeRules(
         int maxUriLength,
@@ -23,7 +24,8 @@ record EdgeRules(
         long headTimeoutNanos,
         long keepAliveTimeoutNanos,
         Drain drain,
-        EdgeListener listener) {
+        EdgeListener listener,
+        EdgeShedding shedding) {
 
     /**
      * The number of unread bytes of a body that are dropped; while a connection lingers, the same number
@@ -37,7 +39,7 @@ record EdgeRules(
     /** The time between GOAWAY and the close of an HTTP/2 connection: more than a round trip. */
     static final long GOAWAY_GRACE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-    static EdgeRules of(EdgeProperties properties, Drain drain, EdgeListener listener) {
+    static EdgeRules of(EdgeProperties properties, Drain drain, EdgeListener listener, EdgeShedding shedding) {
         return new EdgeRules(
                 Math.toIntExact(properties.maxUriLength().toBytes()),
                 Math.toIntExact(properties.maxHeaderSize().toBytes()),
@@ -46,7 +48,8 @@ record EdgeRules(
                 properties.headTimeout().toNanos(),
                 properties.keepAliveTimeout().toNanos(),
                 drain,
-                listener);
+                listener,
+                shedding);
     }
 
     /**

@@ -28,11 +28,16 @@ public final class EdgeServerCustomizer implements NettyServerCustomizer {
      * @param drain decides when connections close
      * @param clients limits the connections of each client
      * @param listener receives connections, and refusals of requests that have no exchange
+     * @param shedding refuses requests, and delays new connections, while an event loop is overloaded
      */
     public EdgeServerCustomizer(
-            EdgeProperties properties, Drain drain, ClientLimits clients, EdgeListener listener) {
+            EdgeProperties properties,
+            Drain drain,
+            ClientLimits clients,
+            EdgeListener listener,
+            EdgeShedding shedding) {
         this.properties = properties;
-        this.rules = EdgeRules.of(properties, drain, listener);
+        this.rules = EdgeRules.of(properties, drain, listener, shedding);
         this.balancers = TrustedProxies.of(properties.trustedProxies());
         this.connections = new ConnectionRegistry(properties.maxConnections(), clients);
     }
@@ -56,6 +61,7 @@ public final class EdgeServerCustomizer implements NettyServerCustomizer {
                         .maxEncodedRstFramesPerWindow(0, 0))
                 .childOption(ChannelOption.TCP_NODELAY, true)
                 .childObserve(new UncaughtErrors())
+                .doOnBound(bound -> bound.channel().pipeline().addFirst(new AcceptLimiter(rules.shedding())))
                 .doOnChannelInit((observer, channel, remote) -> guard(channel));
     }
 
@@ -66,6 +72,9 @@ public final class EdgeServerCustomizer implements NettyServerCustomizer {
         }
         connection.setTimeout(rules.headTimeoutNanos());
         ChannelPipeline pipeline = channel.pipeline();
+        if (pipeline.get(NettyPipeline.SslHandler) != null) {
+            pipeline.addBefore(NettyPipeline.SslHandler, null, new HandshakeGate(rules.shedding()));
+        }
         if (!GuardInstaller.install(pipeline, connection)) {
             pipeline.addBefore(NettyPipeline.ReactiveBridge, null, new GuardInstaller(connection));
         }

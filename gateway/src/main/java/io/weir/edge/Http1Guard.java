@@ -7,6 +7,7 @@ import io.netty.channel.ChannelPipeline;
 import io.netty.channel.ChannelPromise;
 import io.netty.handler.codec.DecoderException;
 import io.netty.handler.codec.http.HttpContent;
+import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http.HttpRequest;
 import io.netty.handler.codec.http.HttpResponse;
 import io.netty.handler.codec.http.HttpResponseStatus;
@@ -14,6 +15,7 @@ import io.netty.handler.codec.http.HttpServerCodec;
 import io.netty.handler.codec.http.HttpServerUpgradeHandler;
 import io.netty.handler.codec.http.HttpStatusClass;
 import io.netty.handler.codec.http.HttpUtil;
+import io.netty.handler.codec.http.HttpVersion;
 import io.netty.handler.codec.http.LastHttpContent;
 import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2Frame;
@@ -50,6 +52,8 @@ final class Http1Guard extends ChannelDuplexHandler implements CallerConnection.
     private @Nullable ChannelHandlerContext ctx;
     /** The id of the request that the state's refusal answers. */
     private String refusedRequestId = "";
+    /** The arriving request is shed: Reactor Netty has not seen it. */
+    private boolean isShed;
 
     private Http1Guard(CallerConnection connection, boolean hasUpgradeHandler) {
         this.connection = connection;
@@ -105,6 +109,14 @@ final class Http1Guard extends ChannelDuplexHandler implements CallerConnection.
             }
             return;
         }
+        if (state.openRequests() == 0) {
+            // A request behind others keeps its place: it is passed on.
+            Refusal overloaded = rules.shedding().refusal(context.channel().eventLoop());
+            if (overloaded != null) {
+                shed(context, request, overloaded);
+                return;
+            }
+        }
         upgrade.restrict(context, request, state.awaitsFirstRequest());
         if (state.openRequests() > 0 && !HttpUtil.isKeepAlive(request)) {
             state.closeRequested();
@@ -146,8 +158,15 @@ final class Http1Guard extends ChannelDuplexHandler implements CallerConnection.
         }
         // The response is complete already. Reactor Netty drops this content, and reads on.
         boolean exceedsLimit = state.exceedsUnreadLimit(bytes);
-        context.fireChannelRead(content);
+        if (isShed) {
+            content.release();
+            // Reactor Netty reads on after its own responses only.
+            context.read();
+        } else {
+            context.fireChannelRead(content);
+        }
         if (isLast) {
+            isShed = false;
             awaitNextRequest();
         } else if (exceedsLimit) {
             linger(context, false);
@@ -276,6 +295,30 @@ final class Http1Guard extends ChannelDuplexHandler implements CallerConnection.
         writeRefusalIfDue();
     }
 
+    /**
+     * Refuses a well-formed request before Reactor Netty sees it. The connection stays open, so that the
+     * caller's next request costs no connect.
+     */
+    private void shed(ChannelHandlerContext context, HttpRequest request, Refusal overloaded) {
+        if (!HttpVersion.HTTP_1_1.equals(request.protocolVersion())
+                || !HttpUtil.isKeepAlive(request)
+                || rules.drain().isClosingConnections()
+                || Http1RequestChecks.bodyLength(request) > EdgeRules.UNREAD_MAX_BYTES) {
+            refuse(overloaded, request, 0);
+            ReferenceCountUtil.release(request);
+            return;
+        }
+        String requestId = RequestId.of(receivedId(request));
+        boolean isHead = HttpMethod.HEAD.equals(request.method());
+        report(overloaded, requestId, request, 0, isHead ? 0 : Problem.length(overloaded, requestId));
+        connection.cancelTimeout();
+        isShed = true;
+        state.requestArrived(request);
+        write(context, LastResponseHandler.refusal(overloaded, requestId, context.alloc()), context.newPromise());
+        context.flush();
+        context.read();
+    }
+
     private static @Nullable CharSequence receivedId(@Nullable HttpRequest request) {
         return request == null ? null : request.headers().get(RequestId.X_REQUEST_ID);
     }
@@ -303,7 +346,7 @@ final class Http1Guard extends ChannelDuplexHandler implements CallerConnection.
         }
         ChannelHandlerContext context = context();
         if (isAnswered(due)) {
-            context.writeAndFlush(LastResponseHandler.refusal(due, refusedRequestId, context.alloc()));
+            context.writeAndFlush(LastResponseHandler.lastRefusal(due, refusedRequestId, context.alloc()));
         }
         linger(context, false);
     }

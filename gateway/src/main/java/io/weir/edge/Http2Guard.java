@@ -139,8 +139,10 @@ final class Http2Guard extends ChannelDuplexHandler implements CallerConnection.
             return;
         }
         Refusal bad = Http2RequestChecks.check(head.headers(), rules);
-        if (bad != null) {
-            refuse(context, head, bad);
+        Refusal refusal =
+                bad == null ? rules.shedding().refusal(context.channel().eventLoop()) : bad;
+        if (refusal != null) {
+            refuse(context, head, refusal);
         } else {
             encodeIllegalPath(head.headers());
             context.fireChannelRead(head);

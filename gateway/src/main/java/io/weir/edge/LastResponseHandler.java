@@ -76,7 +76,14 @@ public final class LastResponseHandler extends ChannelOutboundHandlerAdapter {
         }
     }
 
-    /** The response of a refusal, which is always a connection's last one. */
+    /** The response of a refusal that is the connection's last one. */
+    static FullHttpResponse lastRefusal(Refusal refusal, String requestId, ByteBufAllocator allocator) {
+        FullHttpResponse response = refusal(refusal, requestId, allocator);
+        response.headers().set(HttpHeaderNames.CONNECTION, HttpHeaderValues.CLOSE);
+        return response;
+    }
+
+    /** The response of a refusal after which the connection stays open. */
     static FullHttpResponse refusal(Refusal refusal, String requestId, ByteBufAllocator allocator) {
         ByteBuf body = Problem.body(refusal, requestId, allocator);
         FullHttpResponse response = new DefaultFullHttpResponse(
@@ -84,8 +91,7 @@ public final class LastResponseHandler extends ChannelOutboundHandlerAdapter {
         Problem.writeHead(refusal, response.headers());
         response.headers()
                 .set(RequestId.X_REQUEST_ID, requestId)
-                .setInt(HttpHeaderNames.CONTENT_LENGTH, body.readableBytes())
-                .set(HttpHeaderNames.CONNECTION, HttpHeaderValues.CLOSE);
+                .setInt(HttpHeaderNames.CONTENT_LENGTH, body.readableBytes());
         return response;
     }
 

@@ -18,6 +18,11 @@
  *       caller can still read the response.
  *   <li><b>Callers that flood an HTTP/2 connection</b> with frames that cost the gateway more than the
  *       caller: resets, pings, settings, empty bodies. See {@link io.weir.edge.Http2FrameBudget}.
+ *   <li><b>More callers than the gateway can serve</b>: while an event loop sheds, requests are refused at
+ *       their decoded head by {@link io.weir.edge.EdgeShedding}, connections are accepted slowly, and TLS
+ *       handshakes wait for their turn. Such a refusal keeps an HTTP/1.1 connection open: a new one would
+ *       cost more than the refusal. See {@link io.weir.edge.AcceptLimiter} and
+ *       {@link io.weir.edge.HandshakeGate}.
  *   <li><b>Callers that fill the log</b>: a caller's fault is one line at debug, and a counter. See {@link
  *       io.weir.edge.UncaughtErrors}.
  *   <li><b>Callers that forge their address</b>: forwarded headers are trusted from configured networks only.
@@ -28,8 +33,8 @@
  * <h2>Pipelines</h2>
  *
  * <pre>
- *  HTTP/1:  TLS ► Http1Scanner ► codec ► Http1Guard ► traffic handler ► LastResponseHandler ► Reactor Netty
- *  HTTP/2:  TLS ► Http2Scanner ► codec ► Http2Guard ► streams ► Reactor Netty
+ *  HTTP/1:  HandshakeGate ► TLS ► Http1Scanner ► codec ► Http1Guard ► traffic handler ► LastResponseHandler ► Reactor Netty
+ *  HTTP/2:  HandshakeGate ► TLS ► Http2Scanner ► codec ► Http2Guard ► streams ► Reactor Netty
  * </pre>
  *
  * With {@code proxy-protocol}, {@link io.weir.edge.ProxyHeaderHandler} precedes TLS, and removes itself after the
@@ -53,8 +58,8 @@
  * <h2>Decisions</h2>
  *
  * <ul>
- *   <li>On HTTP/1, a refusal is the connection's last response, and keeps its place after the responses to
- *       earlier requests. On HTTP/2, it ends its stream.
+ *   <li>On HTTP/1, a refusal of a malformed request is the connection's last response, and keeps its place
+ *       after the responses to earlier requests. On HTTP/2, it ends its stream.
  *   <li>The deadline of the first head starts with the connection and includes TLS; the deadline of a later
  *       head starts with its first byte. No deadline runs while a response is in progress. A connection
  *       without any byte of a request is closed without a response: browsers open connections in advance, and

@@ -3,6 +3,7 @@ package io.weir.engine;
 import io.netty.channel.EventLoop;
 import io.weir.drain.Drain;
 import io.weir.engine.Decision.Refuse;
+import io.weir.limit.Priority;
 import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
 import io.weir.outcome.RetryAfter;
@@ -64,6 +65,21 @@ public final class Engine {
     /** The refusal of a request that gets no exchange; null: the gateway takes new work. */
     public @Nullable Refusal refusalWithoutExchange() {
         return drain.isRefusing() ? new Refusal(Reason.SHUTTING_DOWN, null, RetryAfter.millis(0, random())) : null;
+    }
+
+    /** Whether at least one event loop refuses requests because of its delay. */
+    public boolean isAnyLoopShedding() {
+        return overload.isAnyLoopShedding();
+    }
+
+    /**
+     * The refusal of a request because of its event loop's delay, if its class was not known at its head;
+     * null: the request may proceed. On its event loop, once for each request.
+     */
+    public @Nullable Refusal refusalByDelay(EventLoop loop, Priority priority) {
+        return overload.refusesRequest(loop, priority)
+                ? new Refusal(Reason.GATEWAY_OVERLOADED, null, RetryAfter.millis(0, random()))
+                : null;
     }
 
     /** Exchanges in flight, queued or dispatched, streams included. */
@@ -151,7 +167,7 @@ public final class Engine {
         if (drain.isRefusing()) {
             return Refuse.SHUTTING_DOWN;
         }
-        return overload.isOverloaded(now, exchange.loop()) ? Refuse.GATEWAY_OVERLOADED : null;
+        return overload.refusesExchange(now, exchange.priority()) ? Refuse.GATEWAY_OVERLOADED : null;
     }
 
     /** Deregisters an exchange that has ended. On the exchange's event loop. */

@@ -14,10 +14,10 @@ import org.jspecify.annotations.Nullable;
  */
 public record FairnessProperties(
         @Nullable
-                @Pattern(
-                        regexp = "client-address|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+",
-                        message = "client-address, or the name of a header field such as header:X-Tenant")
-                String key) {
+        @Pattern(
+                regexp = "client-address|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+",
+                message = "client-address, or the name of a header field such as header:X-Tenant")
+        String key) {
 
     /** The key; null: there are no tenants. */
     public @Nullable TenantKey tenantKey() {

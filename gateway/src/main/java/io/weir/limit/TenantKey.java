@@ -29,7 +29,6 @@ public record TenantKey(@Nullable AsciiString header) {
         if (!text.startsWith(HEADER) || text.length() == HEADER.length()) {
             throw new IllegalArgumentException("key: " + text + " (expected: client-address or header:NAME)");
         }
-        return new TenantKey(
-                AsciiString.cached(text.substring(HEADER.length()).toLowerCase(Locale.ROOT)));
+        return new TenantKey(AsciiString.cached(text.substring(HEADER.length()).toLowerCase(Locale.ROOT)));
     }
 }

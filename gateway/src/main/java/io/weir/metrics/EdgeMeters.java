@@ -6,9 +6,11 @@ import io.weir.accesslog.AccessLog;
 import io.weir.drain.Drain;
 import io.weir.engine.Engine;
 import io.weir.engine.ExchangeOutcomes;
+import io.weir.limit.Priority;
 import io.weir.outcome.Reason;
 import io.weir.overload.OverloadGuard;
 import io.weir.overload.OverloadSampler;
+import io.weir.overload.ShedCause;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
@@ -106,6 +108,13 @@ public final class EdgeMeters implements AutoCloseable {
         scope.gauge(Meters.READ_AHEAD, engine::readAheadBytes);
         scope.gauge(Meters.READ_AHEAD_LIMIT, engine::readAheadLimitBytes);
         scope.gauge(Meters.EVENT_LOOP_DELAY, () -> guard.loopDelayNanos() / NANOS_PER_SECOND);
+        scope.gauge(Meters.OVERLOAD_SHARE, guard::share);
+        for (ShedCause cause : ShedCause.values()) {
+            for (Priority priority : Priority.values()) {
+                scope.counter(
+                        Meters.OVERLOAD_REFUSED, () -> guard.refused(cause, priority), cause.word(), priority.word());
+            }
+        }
         scope.gauge(Meters.EVENT_LOOPS_STUCK, sampler::stuckLoops);
         scope.gauge(Meters.MEMORY_USED, () -> sampler.directPercent() / PERCENT, "direct");
         scope.gauge(Meters.MEMORY_USED, () -> sampler.heapPercent() / PERCENT, "heap");

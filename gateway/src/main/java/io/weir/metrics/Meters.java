@@ -402,6 +402,22 @@ public enum Meters {
             Kind.GAUGE,
             "seconds",
             "Standing delay of the slowest event loop: the shortest of its last iterations; 0 if it has none."),
+    /** The effect of the gateway's protection of its event loops. */
+    OVERLOAD_SHARE(
+            "weir.overload.share",
+            Kind.GAUGE,
+            "ratio",
+            "Share of new requests that an event loop refuses because of its standing delay; the highest of all"
+                    + " event loops."),
+    /** The requests that the gateway refused to protect itself. */
+    OVERLOAD_REFUSED(
+            "weir.overload.refused",
+            Kind.COUNTER,
+            null,
+            "Requests refused with gateway-overloaded, by cause (event-loop-delay, in-flight, memory) and priority."
+                    + " Requests whose priority is not known yet count as normal.",
+            "cause",
+            "priority"),
     /** Shows that connections get no answer. */
     EVENT_LOOPS_STUCK("weir.eventloop.stuck", Kind.GAUGE, null, "Event loops that have run no task for 5 s."),
     /** Shows that the gateway itself is full. */

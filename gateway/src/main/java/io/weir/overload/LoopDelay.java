@@ -1,5 +1,6 @@
 package io.weir.overload;
 
+import io.weir.limit.Priority;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -12,16 +13,19 @@ import java.util.function.LongSupplier;
  * iteration. Otherwise it rests for {@value #REST_MILLIS} ms.
  *
  * <p>Only a <em>standing</em> delay counts, after CoDel (Nichols and Jacobson, "Controlling Queue Delay", ACM
- * Queue 10(5), 2012): the lowest of the last measurements, at least {@value #ITERATIONS} over at least
- * {@value #SPAN_MILLIS} ms. A pause of any length (a garbage collection, stolen CPU, one long task) makes one
- * iteration long. A load beyond the loop's capacity makes every iteration long.
+ * Queue 10(5), 2012): the lowest of the last measurements, at least {@value #ITERATIONS} over at least one
+ * interval. A pause of any length (a garbage collection, stolen CPU, one long task) makes one iteration long.
+ * A load beyond the loop's capacity makes every iteration long.
  *
  * <p>The same timer measures the loop's {@linkplain LoopPauses pauses}: between two of its runs at most
  * {@value #LONGEST_TICK_MILLIS} ms count as time that the loop has spent; the rest is a pause.
  *
  * <p>The iterations after a pause are long too, while the loop works off the requests that came meanwhile,
  * but each of them is shorter than the one before. A delay that shrinks by more than a tenth from the first
- * to the last of these measurements is therefore no standing delay: the loop catches up by itself.
+ * to the last of these measurements is therefore no standing delay: the loop catches up by itself. The loop's
+ * {@link LoadShedder} begins only if the delay has not shrunk by as much over the last
+ * {@value #LOOKBACK_INTERVALS} intervals: near its capacity a loop needs seconds to work off a pause, and its
+ * iterations shrink by a few percent only.
  */
 // Concurrency: measurements and pauses are confined to the loop's thread. The volatile fields hand their
 // results to the sampler's thread. The sampler can lose a highest value that the loop writes at the same
@@ -41,30 +45,35 @@ final class LoopDelay implements LoopPauses, Runnable {
     }
 
     static final int ITERATIONS = 3;
-    static final int SPAN_MILLIS = 100;
+    static final int LOOKBACK_INTERVALS = 5;
     static final int REST_MILLIS = 25;
     static final int LONGEST_TICK_MILLIS = 2 * REST_MILLIS;
 
-    private static final long SPAN_NANOS = TimeUnit.MILLISECONDS.toNanos(SPAN_MILLIS);
     private static final long REST_NANOS = TimeUnit.MILLISECONDS.toNanos(REST_MILLIS);
     private static final long LONGEST_TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(LONGEST_TICK_MILLIS);
     /** After a shorter delay the timer rests: otherwise the measurement itself would keep the loop busy. */
-    private static final long LATE_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
+    private static final long LATE_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 
     private static final double SHRINKING = 0.9;
-    /** More than the measurements of one span, which are at least 5 ms apart; a power of two. */
-    private static final int KEPT = 32;
+    /**
+     * More than the measurements of one interval: those of a standing delay are one target apart, and an
+     * interval has at most 100 targets. A power of two.
+     */
+    private static final int KEPT = 128;
 
     private final Timer loop;
     private final LongSupplier nanoClock;
     private final long limitNanos;
-    private final AtomicInteger overloadedLoops;
+    private final LoadShedder shedder;
+    private final AtomicInteger sheddingLoops;
+    private final LoopTurns turns = new LoopTurns();
 
     private final long[] dueNanos = new long[KEPT];
     private final long[] delayNanos = new long[KEPT];
     private int measurements;
     private long lastRunAt;
     private long pausedNanos;
+    private boolean isCounted;
 
     private volatile long dueAtNanos;
     private volatile long standingNanos;
@@ -75,14 +84,16 @@ final class LoopDelay implements LoopPauses, Runnable {
     /**
      * A delay that is not measured yet.
      *
-     * @param limitNanos the loop is overloaded if its standing delay is longer
-     * @param overloadedLoops counts this loop while it is overloaded
+     * @param limitNanos the hard limit: the loop is overloaded if its standing delay is longer
+     * @param shedder receives each measurement
+     * @param sheddingLoops counts this loop while its shedder may refuse requests
      */
-    LoopDelay(Timer loop, LongSupplier nanoClock, long limitNanos, AtomicInteger overloadedLoops) {
+    LoopDelay(Timer loop, LongSupplier nanoClock, long limitNanos, LoadShedder shedder, AtomicInteger sheddingLoops) {
         this.loop = loop;
         this.nanoClock = nanoClock;
         this.limitNanos = limitNanos;
-        this.overloadedLoops = overloadedLoops;
+        this.shedder = shedder;
+        this.sheddingLoops = sheddingLoops;
         this.dueAtNanos = nanoClock.getAsLong();
     }
 
@@ -112,9 +123,36 @@ final class LoopDelay implements LoopPauses, Runnable {
         return Math.max(highest, standingNanos);
     }
 
-    /** Whether the standing delay is above the limit. */
+    /** Whether the standing delay is above the hard limit. */
     boolean isOverloaded() {
         return isOverloaded && !isClosed;
+    }
+
+    /** Whether a request on this loop is refused. On the loop, once for each request. */
+    boolean refuses(Priority priority) {
+        return shedder.isShedding() && !isClosed && shedder.refuses(priority);
+    }
+
+    /**
+     * Whether this loop may begin a costly task now; if not, the task runs in a later iteration. On the loop.
+     */
+    boolean takeTurn(Runnable task) {
+        return isClosed || turns.take(shedder.isShedding(), task);
+    }
+
+    /** A task of {@link #takeTurn} no longer waits. On the loop. */
+    void leaveTurns(Runnable task) {
+        turns.leave(task);
+    }
+
+    /** The share of requests that is refused at present. */
+    double share() {
+        return shedder.share();
+    }
+
+    /** The highest share since the last call. For the sampler's thread. */
+    double takeHighestShare() {
+        return shedder.takeHighestShare();
     }
 
     @Override
@@ -140,6 +178,9 @@ final class LoopDelay implements LoopPauses, Runnable {
     public void run() {
         if (isClosed) {
             publish(0);
+            shedder.end();
+            count(false);
+            turns.close();
             return;
         }
         long now = nanoClock.getAsLong();
@@ -149,8 +190,35 @@ final class LoopDelay implements LoopPauses, Runnable {
         int newest = measurements++ & (KEPT - 1);
         dueNanos[newest] = dueAtNanos;
         delayNanos[newest] = delay;
-        publish(standing(now));
-        schedule(now, delay < LATE_NANOS ? REST_NANOS : 0);
+        long standing = standing(now);
+        publish(standing);
+        boolean begins = !shedder.isShedding() && standing > shedder.targetNanos() && !hasShrunk(now, delay);
+        shedder.observe(now, delay, begins, standing > limitNanos);
+        count(shedder.isShedding());
+        turns.nextIteration();
+        schedule(now, delay < LATE_NANOS && !turns.areWaiting() ? REST_NANOS : 0);
+    }
+
+    /** Whether an earlier delay was longer, so that the loop may be catching up. */
+    private boolean hasShrunk(long now, long delay) {
+        long lookback = LOOKBACK_INTERVALS * shedder.intervalNanos();
+        for (int count = 1; count <= Math.min(measurements, KEPT); count++) {
+            int i = (measurements - count) & (KEPT - 1);
+            if (now - dueNanos[i] > lookback && count > ITERATIONS) {
+                return false;
+            }
+            if (delay < SHRINKING * delayNanos[i]) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private void count(boolean isShedding) {
+        if (isShedding != isCounted) {
+            isCounted = isShedding;
+            sheddingLoops.addAndGet(isShedding ? 1 : -1);
+        }
     }
 
     private long standing(long now) {
@@ -159,7 +227,7 @@ final class LoopDelay implements LoopPauses, Runnable {
         for (int count = 1; count <= Math.min(measurements, KEPT); count++) {
             int i = (measurements - count) & (KEPT - 1);
             lowest = Math.min(lowest, delayNanos[i]);
-            if (count >= ITERATIONS && now - dueNanos[i] >= SPAN_NANOS) {
+            if (count >= ITERATIONS && now - dueNanos[i] >= shedder.intervalNanos()) {
                 return newest < SHRINKING * delayNanos[i] ? 0 : lowest;
             }
         }
@@ -171,11 +239,7 @@ final class LoopDelay implements LoopPauses, Runnable {
         if (standing > highestNanos) {
             highestNanos = standing;
         }
-        boolean isOver = standing > limitNanos;
-        if (isOver != isOverloaded) {
-            isOverloaded = isOver;
-            overloadedLoops.addAndGet(isOver ? 1 : -1);
-        }
+        isOverloaded = standing > limitNanos;
     }
 
     private void schedule(long now, long restNanos) {

@@ -1,28 +1,58 @@
 package io.weir.overload;
 
+import io.weir.limit.Priority;
 import java.util.Map;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.LongAdder;
+import org.jspecify.annotations.Nullable;
 
 /**
- * Decides whether the gateway itself is overloaded: by its exchanges in flight, the delay of the request's
- * event loop, and its memory.
+ * Decides whether the gateway itself is overloaded: by the standing delay of the request's event loop, the
+ * exchanges in flight, and the memory in use. Each decision depends on the request's class.
  *
- * <p>Thread-safe. Every request asks it once, so the decision is three reads while no event loop is
- * overloaded; {@link OverloadSampler} takes the samples.
+ * <p>Thread-safe. While no event loop sheds, a request costs one read at its head and three afterwards;
+ * {@link OverloadSampler} takes the samples.
  */
+@SuppressWarnings("EnumOrdinal") // The index of a class in arrays that are built here.
 public final class OverloadGuard {
 
+    /** The part of a bound from which on a class is refused. */
+    private static final double SHEDDABLE_PART = 0.8;
+
+    private static final double NORMAL_PART = 0.95;
+
     private final OverloadProperties properties;
-    private final AtomicInteger overloadedLoops = new AtomicInteger();
+    private final int[] maxInFlight = new int[Priority.values().length];
+    private final double[] maxMemory = new double[Priority.values().length];
+    private final LongAdder[] refused = new LongAdder[ShedCause.values().length * Priority.values().length];
+    private final AtomicInteger sheddingLoops = new AtomicInteger();
     private volatile Map<Executor, LoopDelay> loops = Map.of();
-    private volatile boolean isMemoryShort;
+    private volatile @Nullable Priority onlyPriority = Priority.NORMAL;
     private volatile long loopDelayNanos;
+    private volatile double share;
     private volatile int memoryPercent;
 
     /** A guard without samples yet: not overloaded. */
     public OverloadGuard(OverloadProperties properties) {
         this.properties = properties;
+        for (Priority priority : Priority.values()) {
+            double part = part(priority);
+            // Rounded up: a small limit admits at least one request of each class.
+            maxInFlight[priority.ordinal()] = (int) Math.ceil(part * properties.maxInFlight());
+            maxMemory[priority.ordinal()] = part * properties.maxMemory();
+        }
+        for (int i = 0; i < refused.length; i++) {
+            refused[i] = new LongAdder();
+        }
+    }
+
+    private static double part(Priority priority) {
+        return switch (priority) {
+            case CRITICAL -> 1;
+            case NORMAL -> NORMAL_PART;
+            case SHEDDABLE -> SHEDDABLE_PART;
+        };
     }
 
     /** Uses these delays from now on, by event loop. */
@@ -30,26 +60,108 @@ public final class OverloadGuard {
         loops = Map.copyOf(delays);
     }
 
-    /** The number of overloaded event loops; each loop's delay maintains it. */
-    AtomicInteger overloadedLoops() {
-        return overloadedLoops;
+    /** The number of event loops that shed; each loop's delay maintains it. */
+    AtomicInteger sheddingLoops() {
+        return sheddingLoops;
+    }
+
+    LoadShedder newShedder(long seed) {
+        return new LoadShedder(
+                properties.targetEventLoopDelay().toNanos(),
+                properties.interval().toNanos(),
+                seed);
     }
 
     /**
-     * Whether a request must be refused.
+     * Sets the class of all requests, so that {@link #refusesHead} can decide before the route is known.
      *
-     * @param inFlight the exchanges in flight, including this request
-     * @param loop the event loop of the caller's connection; the delay of other loops does not matter
+     * @param priority null: requests have different classes
      */
-    public boolean isOverloaded(int inFlight, Executor loop) {
-        return isMemoryShort
-                || inFlight > properties.maxInFlight()
-                || (overloadedLoops.get() > 0 && isLoopOverloaded(loop));
+    public void setOnlyPriority(@Nullable Priority priority) {
+        onlyPriority = priority;
     }
 
-    private boolean isLoopOverloaded(Executor loop) {
+    /**
+     * Whether a request is refused at its decoded head, before its route is known. Call it once for each
+     * request, on its event loop.
+     *
+     * @param loop the event loop of the caller's connection; the delay of other loops does not matter
+     */
+    public boolean refusesHead(Executor loop) {
+        if (sheddingLoops.get() == 0) {
+            return false;
+        }
+        Priority only = onlyPriority;
         LoopDelay delay = loops.get(loop);
-        return delay != null && delay.isOverloaded();
+        if (delay == null) {
+            return false;
+        }
+        if (only == null) {
+            // The class is not known yet. Beyond the hard limit it does not matter.
+            return delay.isOverloaded() && count(ShedCause.DELAY, Priority.NORMAL);
+        }
+        return delay.refuses(only) && count(ShedCause.DELAY, only);
+    }
+
+    /**
+     * Whether a request whose class is known now is refused because of its event loop's delay: only if
+     * {@link #refusesHead} could not decide. Call it once for each request, on its event loop.
+     */
+    public boolean refusesRequest(Executor loop, Priority priority) {
+        if (sheddingLoops.get() == 0 || onlyPriority != null) {
+            return false;
+        }
+        LoopDelay delay = loops.get(loop);
+        return delay != null && delay.refuses(priority) && count(ShedCause.DELAY, priority);
+    }
+
+    /**
+     * Whether an exchange is refused because of the exchanges in flight, or the memory in use.
+     *
+     * @param inFlight the exchanges in flight, including this one
+     */
+    public boolean refusesExchange(int inFlight, Priority priority) {
+        int index = priority.ordinal();
+        if (inFlight > maxInFlight[index]) {
+            return count(ShedCause.IN_FLIGHT, priority);
+        }
+        return memoryPercent > maxMemory[index] && count(ShedCause.MEMORY, priority);
+    }
+
+    private boolean count(ShedCause cause, Priority priority) {
+        refused[index(cause, priority)].increment();
+        return true;
+    }
+
+    private static int index(ShedCause cause, Priority priority) {
+        return cause.ordinal() * Priority.values().length + priority.ordinal();
+    }
+
+    /** The requests of a class that were refused for this cause, since the start. */
+    public long refused(ShedCause cause, Priority priority) {
+        return refused[index(cause, priority)].sum();
+    }
+
+    /**
+     * Whether an event loop may begin a costly task, such as a TLS handshake, in its current iteration; if
+     * not, the task runs in a later one. On the loop.
+     */
+    public boolean takeTurn(Executor loop, Runnable task) {
+        LoopDelay delay = loops.get(loop);
+        return delay == null || delay.takeTurn(task);
+    }
+
+    /** A task of {@link #takeTurn} no longer waits. On the loop. */
+    public void leaveTurns(Executor loop, Runnable task) {
+        LoopDelay delay = loops.get(loop);
+        if (delay != null) {
+            delay.leaveTurns(task);
+        }
+    }
+
+    /** Whether at least one event loop sheds at this moment. */
+    public boolean isAnyLoopShedding() {
+        return sheddingLoops.get() > 0;
     }
 
     /** The pauses of an event loop; {@link LoopPauses#NONE}: the loop is not measured. */
@@ -58,21 +170,25 @@ public final class OverloadGuard {
         return delay == null ? LoopPauses.NONE : delay;
     }
 
-    /** Whether requests are refused at least on one event loop, for observers; up to one sample old. */
+    /**
+     * Whether requests of the class {@code normal} are refused at least on one event loop, for observers; up
+     * to one sample old.
+     */
     public boolean isOverloaded() {
-        return isMemoryShort || loopDelayNanos > maxLoopDelayNanos();
+        return share > 0 || memoryPercent > maxMemory[Priority.NORMAL.ordinal()];
     }
 
     /**
      * Takes a sample.
      *
      * @param delayNanos the highest standing delay of an event loop
+     * @param refusedShare the highest share of requests that an event loop refuses; 0 to 1
      * @param percent the share in use of heap or direct memory, the larger one
      */
-    public void observe(long delayNanos, int percent) {
+    public void observe(long delayNanos, double refusedShare, int percent) {
         loopDelayNanos = delayNanos;
+        share = refusedShare;
         memoryPercent = percent;
-        isMemoryShort = percent > properties.maxMemory();
     }
 
     /** The standing delay of the slowest event loop; 0: no loop has one. */
@@ -80,7 +196,12 @@ public final class OverloadGuard {
         return loopDelayNanos;
     }
 
-    /** The limit on the standing delay of an event loop. */
+    /** The highest share of requests that an event loop refuses because of its delay; 0 to 1. */
+    public double share() {
+        return share;
+    }
+
+    /** The hard limit on the standing delay of an event loop. */
     long maxLoopDelayNanos() {
         return properties.maxEventLoopDelay().toNanos();
     }

@@ -9,18 +9,32 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
 
 /**
  * {@code weir.overload}: when the gateway protects itself, and refuses requests with {@code
- * gateway-overloaded}.
+ * gateway-overloaded}. Critical requests are refused at a limit, normal ones from 95 % of it on, sheddable
+ * ones from 80 % of it on.
  *
  * @param maxInFlight exchanges in the gateway at once, queued or dispatched, streams included; 1 to 10000000.
- * @param maxEventLoopDelay standing delay of an event loop above which requests on its connections are
- *     refused; 1ms to 1m. A delay is standing if each of the loop's last iterations, at least three over at
- *     least 100 ms, was longer; a single pause is not. A quarter of a second is far from normal (well under a
- *     millisecond), and still short for a caller.
+ * @param targetEventLoopDelay delay of an event loop's iterations above which a growing share of the new
+ *     requests on its connections is refused, sheddable ones first, critical ones last; the share rests where
+ *     the delay is about the target; 1ms to 1m, at most {@code max-event-loop-delay}. It counts once it
+ *     stands: each of the loop's iterations, at least three over one {@code interval}, was longer; a single
+ *     pause does not count. The same value as {@code max-event-loop-delay} refuses nothing before that limit.
+ * @param interval time for which a delay stands before it counts; 10ms to 10s, at most 100 times
+ *     {@code target-event-loop-delay}. One interval above the target, everything but critical requests is
+ *     refused.
+ * @param maxEventLoopDelay standing delay of an event loop above which all requests on its connections are
+ *     refused; 1ms to 1m. A quarter of a second is far from normal (well under a millisecond), and still
+ *     short for a caller.
  * @param maxMemory share of direct or heap memory in use above which new requests are refused; percent; 10 to
  *     100.
  */
 public record OverloadProperties(
         @DefaultValue("20000") @Min(1) @Max(10_000_000) int maxInFlight,
+
+        @DefaultValue("10ms") @DurationMin(millis = 1) @DurationMax(minutes = 1)
+        Duration targetEventLoopDelay,
+
+        @DefaultValue("100ms") @DurationMin(millis = 10) @DurationMax(seconds = 10)
+        Duration interval,
 
         @DefaultValue("250ms") @DurationMin(millis = 1) @DurationMax(minutes = 1)
         Duration maxEventLoopDelay,

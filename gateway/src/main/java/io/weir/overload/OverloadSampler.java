@@ -29,6 +29,8 @@ public final class OverloadSampler implements AutoCloseable {
      */
     private static final int CALM_SAMPLES = 10;
 
+    private static final double PERCENT = 100;
+
     private static final Logger log = LoggerFactory.getLogger(OverloadSampler.class);
 
     private final List<LoopDelay> loops;
@@ -72,7 +74,9 @@ public final class OverloadSampler implements AutoCloseable {
         Map<Executor, LoopDelay> delays = new HashMap<>();
         List<WatchedLoop> watched = new ArrayList<>();
         loops.forEach((loop, loopTimer) -> {
-            LoopDelay delay = new LoopDelay(loopTimer, nanoClock, guard.maxLoopDelayNanos(), guard.overloadedLoops());
+            LoadShedder shedder = guard.newShedder(nanoClock.getAsLong() + delays.size());
+            LoopDelay delay =
+                    new LoopDelay(loopTimer, nanoClock, guard.maxLoopDelayNanos(), shedder, guard.sheddingLoops());
             delays.put(loop, delay);
             watched.add(new WatchedLoop(loop, delay));
         });
@@ -143,25 +147,28 @@ public final class OverloadSampler implements AutoCloseable {
     public void sample() {
         long now = nanoClock.getAsLong();
         long worst = 0;
+        double share = 0;
         for (LoopDelay loop : loops) {
             worst = Math.max(worst, loop.takeHighestNanos());
+            share = Math.max(share, loop.takeHighestShare());
         }
         stuckLoops.sample(now);
         directPercent = memory.directPercent();
         heapPercent = memory.heapPercent(now);
-        guard.observe(worst, Math.max(directPercent, heapPercent));
-        report(worst);
+        guard.observe(worst, share, Math.max(directPercent, heapPercent));
+        report(worst, share);
     }
 
-    private void report(long worst) {
+    private void report(long worst, double share) {
         boolean isOverloaded = guard.isOverloaded();
         calmSamples = isOverloaded ? 0 : calmSamples + 1;
         if (wasOverloaded ? calmSamples == CALM_SAMPLES : isOverloaded) {
             wasOverloaded = !wasOverloaded;
             log.warn(
-                    "{}: an event loop {} ms late, direct memory {} %, heap {} %",
+                    "{}: an event loop {} ms late refuses {} %, direct memory {} %, heap {} %",
                     wasOverloaded ? "Overloaded, shedding new work" : "Overload is over",
                     TimeUnit.NANOSECONDS.toMillis(worst),
+                    Math.round(share * PERCENT),
                     directPercent,
                     heapPercent);
         }

@@ -1,33 +1,47 @@
 /**
- * The gateway's protection of itself: limits on its exchanges in flight, its event loops' delay and its
- * memory.
+ * The gateway's protection of itself: its event loops' delay, its exchanges in flight, and its memory.
  *
  * <p><b>Protects against</b> a gateway that accepts more requests than it can serve. Its event loops and
- * memory are shared by all backends, so its own overload would harm every caller. Beyond a limit, new
- * requests are refused with {@code gateway-overloaded}, so that exchanges in flight can be completed.
+ * memory are shared by all backends, so its own overload would harm every caller. New requests are refused
+ * with {@code gateway-overloaded}, as many as necessary, so that the others are served in time.
  *
- * <p><b>Algorithm.</b> {@link io.weir.overload.OverloadGuard} decides for each request by three reads: the
- * count of exchanges in flight, whether memory is short, and whether any event loop is overloaded. The guard
- * looks up the request's own loop only if some loop is overloaded. {@link io.weir.overload.OverloadSampler}
- * samples the memory ten times a second, on a thread of its own. Two figures are measured:
+ * <p><b>The event loops.</b> The gateway is a backend of its own callers. Its latency is the time that an
+ * iteration of an event loop keeps others waiting: {@link io.weir.overload.LoopDelay} measures it by a timer
+ * on the loop itself. A delay that stands above the target (10 ms) for an interval (100 ms, and at least
+ * three iterations) is overload. {@link io.weir.overload.LoadShedder} then refuses a share of the loop's new
+ * requests, and corrects it with every iteration until the delay rests at the target. A refusal costs a
+ * fraction of a forwarded request, so most of the processor is left for those who are let in: at twice the
+ * capacity, and refusals at a fifth of the cost, 0.75 of the peak is possible, and {@code LoadShedderTest}
+ * measures more than 95 % of that.
  *
- * <ul>
- *   <li>{@link io.weir.overload.LoopDelay}: the standing delay of each event loop, measured by a timer on the
- *       loop itself: the lowest of at least three successive iterations over at least 100 ms.
- *   <li>{@link io.weir.overload.MemoryShare}: direct memory in use, and the heap that survived two garbage
- *       collections, over all its pools. Garbage is no overload, and neither is a single full pool: with half
- *       of the heap live, the old generation alone read 100 % with the serial and the parallel collector.
- * </ul>
+ * <p><b>Early and cheap.</b> If all routes have the same priority, a request is refused at its decoded head,
+ * before Reactor Netty, Spring and the route's match see it. Otherwise its class has to be known first: it is
+ * refused after the match, before there is an exchange. Beyond the hard limit ({@code max-event-loop-delay})
+ * the class does not matter, and every request is refused at its head. Each request is judged once.
+ *
+ * <p><b>By class.</b> The share falls on sheddable requests first, then on normal, last on critical ones. The
+ * exchanges in flight and the memory are bounds and no latencies, so these classes have thresholds: 80 %, 95
+ * % and 100 % of the bound.
+ *
+ * <p><b>New connections.</b> While a loop sheds, the socket accepts at most 8 connections per iteration, and
+ * the loop begins at most 2 TLS handshakes ({@link io.weir.overload.LoopTurns}). The others wait, in the
+ * kernel and in the gateway: a handshake costs as much as several requests, and would take the time of those
+ * who are let in.
+ *
+ * <p><b>The memory.</b> {@link io.weir.overload.OverloadSampler} samples it ten times a second, on a thread
+ * of its own. {@link io.weir.overload.MemoryShare}: direct memory in use, and the heap that survived two
+ * garbage collections, over all its pools. Garbage is no overload, and neither is a single full pool: with
+ * half of the heap live, the old generation alone read 100 % with the serial and the parallel collector.
+ *
+ * <p>A cold JVM has no switch of its own: its requests cost more, so its loops are overloaded earlier, and
+ * the share shrinks as the code is compiled.
  *
  * <p>The timer of {@code LoopDelay} also measures each loop's {@link io.weir.overload.LoopPauses pauses},
  * which the engine keeps out of the evidence against backends: one timer for each loop, and not one for each
  * use.
  *
- * <p>Shedding load because of a pause or of garbage would refuse requests that the gateway could serve.
- *
  * <p><b>Each loop for itself.</b> A connection stays on its loop, so each loop is a server with a queue of
- * its own. A loop refuses requests while it is overloaded; the other loops serve theirs. The limit applies to
- * one loop's delay, so shedding by priority can compare the same figure with lower bounds.
+ * its own. A loop refuses requests while it is overloaded; the other loops serve theirs.
  *
  * <p><b>Stuck loops.</b> A loop that is blocked for ever cannot refuse anything, and refusing the requests of
  * the other loops would not release it. So the other loops go on serving theirs.
@@ -43,18 +57,31 @@
  *       found the same late task several times. The gateway shed requests after every pause of half a second.
  *   <li>The lowest of the last measurements, without the rule for shrinking ones: at 70 % load a pause of 2 s
  *       is followed by iterations of 1.4 s, 1 s, 0.7 s and so on. They shrink, and nothing needs to be
- *       refused.
+ *       refused. With the rule over three iterations only, a pause of 400 ms at 90 % load refused 8 % of the
+ *       requests of the next five seconds: its iterations shrink by a tenth or less, so the rule looks back
+ *       over five intervals.
+ *   <li>Everything or nothing at one limit, as before: at 250 ms the callers have waited for most of a
+ *       second, and everything was refused until the delay was gone, then nothing until it was back.
+ *   <li>CoDel's own control law, a drop at shrinking intervals: it relies on senders that slow down after
+ *       each drop. Callers in an open loop do not.
+ *   <li>A budget of time for new requests in each iteration: it needs no controller, but admits sheddable
+ *       requests at the beginning of an iteration, and refuses critical ones at its end.
  *   <li>Netty's own report of active time per loop: it shows how busy a loop is, not how long others wait. A
  *       loop can be busy all the time with short iterations.
  * </ul>
  *
- * <p>Concurrency: each loop publishes its delay in volatile fields, and the requests of the same loop read
- * them. The sampler's thread writes volatile fields of the guard for memory and observers; each of them may
- * be up to one sample old.
+ * <p>Concurrency: the share, and the turns of handshakes, are confined to the event loop. One atomic counts
+ * the loops that shed, and is all that a request reads while none does. Each loop publishes its delay and its
+ * share in volatile fields. The sampler's thread writes volatile fields of the guard for memory and
+ * observers; each of them may be up to one sample old.
  *
- * <p><b>Limitations.</b> The delay of an event loop is known after three iterations: at the default limit, at
- * least 0.75 s after the overload's start. The heap figure needs two collections of the old generation. Until
- * then, and some seconds after each, it is 0, so a heap that fills without being collected is not noticed.
+ * <p><b>Limitations.</b> A load of many times the capacity grows by that factor with each iteration, so that
+ * three iterations take most of a second, and a backlog of this size is refused. If refusals alone exceed the
+ * capacity, no share helps. Callers in a closed loop, such as benchmarks with more than a hundred connections
+ * for each loop, can keep a loop above the target by their number alone; the share then bounds their delay,
+ * and {@code target-event-loop-delay} sets how much of it is accepted. The heap figure needs two collections
+ * of the old generation. Until then, and some seconds after each, it is 0, so a heap that fills without being
+ * collected is not noticed.
  */
 @NullMarked
 package io.weir.overload;

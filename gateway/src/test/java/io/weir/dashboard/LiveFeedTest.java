@@ -86,7 +86,8 @@ class LiveFeedTest {
 
     private final RecentEvents recentEvents = new RecentEvents(() -> Instant.EPOCH);
     private final Drain drain = new Drain();
-    private final OverloadGuard guard = new OverloadGuard(new OverloadProperties(100, Duration.ofMillis(250), 90));
+    private final OverloadGuard guard = new OverloadGuard(
+            new OverloadProperties(100, Duration.ofMillis(10), Duration.ofMillis(100), Duration.ofMillis(250), 90));
     /** The tasks for the feed's thread. */
     private final Queue<Runnable> tasks = new ArrayDeque<>();
 

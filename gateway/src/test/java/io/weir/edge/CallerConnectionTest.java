@@ -14,7 +14,7 @@ class CallerConnectionTest {
     private final EmbeddedChannel channel = new EmbeddedChannel();
     private final CallerConnection connection = new CallerConnection(
             channel,
-            EdgeRules.of(new TestEdgeProperties().properties(), new Drain(), EdgeListener.NONE),
+            EdgeRules.of(new TestEdgeProperties().properties(), new Drain(), EdgeListener.NONE, EdgeShedding.NONE),
             TestEdgeProperties.unlimitedClients(),
             null);
     private int timeouts;
@@ -123,7 +123,7 @@ class CallerConnectionTest {
         handshaking.freezeTime();
         CallerConnection unguarded = new CallerConnection(
                 handshaking,
-                EdgeRules.of(new TestEdgeProperties().properties(), new Drain(), EdgeListener.NONE),
+                EdgeRules.of(new TestEdgeProperties().properties(), new Drain(), EdgeListener.NONE, EdgeShedding.NONE),
                 TestEdgeProperties.unlimitedClients(),
                 null);
         unguarded.setTimeout(seconds(10));

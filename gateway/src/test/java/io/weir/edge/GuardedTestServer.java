@@ -61,6 +61,7 @@ final class GuardedTestServer implements AutoCloseable {
 
     final Drain drain = new Drain();
     final RecordingEdgeListener listener = new RecordingEdgeListener();
+    final SwitchedShedding shedding = new SwitchedShedding();
     final EdgeServerCustomizer customizer;
     /** Completes the response of {@code /later}. */
     final CompletableFuture<String> later = new CompletableFuture<>();
@@ -73,7 +74,7 @@ final class GuardedTestServer implements AutoCloseable {
     GuardedTestServer(Protocols protocols, UnaryOperator<TestEdgeProperties> edge) {
         this.protocols = protocols;
         EdgeProperties properties = edge.apply(new TestEdgeProperties()).properties();
-        this.customizer = new EdgeServerCustomizer(properties, drain, new ClientLimits(properties, 20_000), listener);
+        this.customizer = new EdgeServerCustomizer(properties, drain, new ClientLimits(properties, 20_000), listener, shedding);
         HttpServer plain = HttpServer.create().host("localhost").port(0).protocol(protocols.toReactorNetty());
         HttpServer secured = protocols.isTls() ? secure(plain, protocols) : plain;
         this.server = customizer.apply(secured).route(this::routes).bindNow();

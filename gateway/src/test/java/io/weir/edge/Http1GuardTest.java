@@ -40,6 +40,7 @@ class Http1GuardTest {
 
     private final RecordingEdgeListener listener = new RecordingEdgeListener();
     private final Drain drain = new Drain();
+    private final SwitchedShedding shedding = new SwitchedShedding();
     private final List<Throwable> caught = new ArrayList<>();
     private EmbeddedChannel channel = guarded();
     private boolean lastResponseWritten;
@@ -58,7 +59,7 @@ class Http1GuardTest {
         EmbeddedChannel made = new EmbeddedChannel(new HttpServerCodec());
         made.pipeline().addLast(NettyPipeline.HttpTrafficHandler, new ChannelOutboundHandlerAdapter());
         made.freezeTime();
-        EdgeRules rules = EdgeRules.of(new TestEdgeProperties().properties(), drain, listener);
+        EdgeRules rules = EdgeRules.of(new TestEdgeProperties().properties(), drain, listener, shedding);
         CallerConnection connection = new ConnectionRegistry(10, TestEdgeProperties.unlimitedClients()).register(made, rules);
         assertThat(connection).isNotNull();
         connection.setTimeout(rules.headTimeoutNanos());
@@ -201,6 +202,46 @@ class Http1GuardTest {
         writeResponse();
         assertThat(lastResponseWritten).isFalse();
         assertThat(written()).isEmpty();
+    }
+
+    // ---------------------------------------------------------------- shedding
+
+    @Test
+    void refusesARequestWhileTheGatewaySheds() {
+        shedding.isOn = true;
+        send(GET);
+
+        assertThat(written()).startsWith("HTTP/1.1 503 ").contains("urn:weir:gateway-overloaded");
+        assertThat(requests()).isZero();
+        assertThat(channel.isOpen()).isTrue();
+        shedding.isOn = false;
+        completeExchange();
+    }
+
+    @Test
+    void passesOnARequestBehindAnotherWhileTheGatewaySheds() {
+        send(GET);
+        shedding.isOn = true;
+        send(GET);
+
+        assertThat(requests()).isEqualTo(2);
+        writeResponse();
+        writeResponse();
+        assertThat(written()).doesNotContain("503");
+        assertThat(listener.refused).isEmpty();
+    }
+
+    @Test
+    void timesTheBodyOfARequestThatIsShed() {
+        shedding.isOn = true;
+        send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nabc");
+        assertThat(written()).startsWith("HTTP/1.1 503 ");
+        pass(9_999);
+        assertThat(channel.isOpen()).isTrue();
+
+        pass(2_001);
+        pass(2_001);
+        assertThat(channel.isOpen()).isFalse();
     }
 
     // ---------------------------------------------------------------- framing

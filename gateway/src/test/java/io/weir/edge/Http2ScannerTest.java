@@ -27,7 +27,7 @@ class Http2ScannerTest {
     private final EmbeddedChannel channel = new EmbeddedChannel();
     private final Http2Scanner scanner = new Http2Scanner(new CallerConnection(
             channel,
-            EdgeRules.of(new TestEdgeProperties().properties(), new Drain(), EdgeListener.NONE),
+            EdgeRules.of(new TestEdgeProperties().properties(), new Drain(), EdgeListener.NONE, EdgeShedding.NONE),
             TestEdgeProperties.unlimitedClients(),
             null));
 

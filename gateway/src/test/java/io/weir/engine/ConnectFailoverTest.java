@@ -84,7 +84,8 @@ class ConnectFailoverTest {
                     System::nanoTime,
                     () -> 0.5,
                     new Drain(),
-                    new OverloadGuard(new OverloadProperties(100, Duration.ofMinutes(1), 100)),
+                    new OverloadGuard(new OverloadProperties(
+                            100, Duration.ofMinutes(1), Duration.ofMillis(100), Duration.ofMinutes(1), 100)),
                     new Limits(1000, DEADLINE.toNanos(), DEADLINE.toNanos(), 1000, 64, 1 << 20, 0));
             LocalChannel channel = new LocalChannel();
             callers.register(channel).sync();

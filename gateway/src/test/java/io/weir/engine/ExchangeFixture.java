@@ -107,7 +107,8 @@ final class ExchangeFixture {
     final UsualTime usualTime;
     final OverdueCalls overdue = new OverdueCalls();
     final Drain drain = new Drain();
-    private final OverloadGuard overload = new OverloadGuard(new OverloadProperties(100, Duration.ofMillis(250), 90));
+    private final OverloadGuard overload = new OverloadGuard(
+            new OverloadProperties(100, Duration.ofMillis(10), Duration.ofMillis(100), Duration.ofMillis(250), 90));
     final Engine engine;
     final Health health;
     final ServiceTimeEstimate serviceTime;

@@ -177,7 +177,8 @@ class HttpAttemptTest {
                 System::nanoTime,
                 jitter,
                 new Drain(),
-                new OverloadGuard(new OverloadProperties(100, Duration.ofMinutes(1), 100)),
+                new OverloadGuard(new OverloadProperties(
+                        100, Duration.ofMinutes(1), Duration.ofMillis(100), Duration.ofMinutes(1), 100)),
                 new Limits(1000, DEADLINE.toNanos(), DEADLINE.toNanos(), 1000, 64, 1 << 20, 0),
                 attempts,
                 ProbeRequest.overNetwork(System::nanoTime));

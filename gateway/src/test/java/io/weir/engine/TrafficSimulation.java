@@ -120,7 +120,8 @@ final class TrafficSimulation {
                 this::now,
                 random::nextDouble,
                 new Drain(),
-                new OverloadGuard(new OverloadProperties(1_000_000, Duration.ofMinutes(10), 100)),
+                new OverloadGuard(new OverloadProperties(
+                        1_000_000, Duration.ofMinutes(10), Duration.ofMillis(100), Duration.ofMinutes(10), 100)),
                 new Limits(1 << 20, deadline.toNanos(), deadline.toNanos(), 1000, 65_536, 1 << 20, 0),
                 this::attempt,
                 this::probe);

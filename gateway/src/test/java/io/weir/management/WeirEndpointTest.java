@@ -213,7 +213,7 @@ class WeirEndpointTest {
 
     @Test
     void showsTheGatewayAsAWhole() {
-        fixture.guard.observe(300_000_000, 12);
+        fixture.guard.observe(300_000_000, 1, 12);
         fixture.drain.enter(Drain.Phase.ANNOUNCED);
 
         JsonNode all = json(endpoint.all());

@@ -190,7 +190,7 @@ class EdgeMetersTest {
             assertThat(ObservedGateway.value(registry, Meters.MEMORY_USED, "area", "heap"))
                     .isZero();
 
-            fixture.guard.observe(3_000_000, 50);
+            fixture.guard.observe(3_000_000, 0, 50);
             assertThat(ObservedGateway.value(registry, Meters.EVENT_LOOP_DELAY)).isEqualTo(0.003);
         }
     }

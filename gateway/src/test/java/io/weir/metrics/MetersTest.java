@@ -13,6 +13,7 @@ import io.weir.limit.Priority;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.outcome.Reason;
 import io.weir.overload.OverloadSampler;
+import io.weir.overload.ShedCause;
 import io.weir.ratelimit.RateLimitProperties;
 import io.weir.ratelimit.RateLimiter;
 import io.weir.testing.ObservedGateway;
@@ -27,6 +28,7 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 class MetersTest {
@@ -69,6 +71,8 @@ class MetersTest {
         Set<String> words = new TreeSet<>(ExchangeOutcomes.words());
         words.addAll(BackendMeters.BREAKER_STATES);
         Limit.Change.LEARNT.forEach(reason -> words.add(reason.word()));
+        Stream.of(ShedCause.values()).forEach(cause -> words.add(cause.word()));
+        Stream.of(Priority.values()).forEach(priority -> words.add(priority.word()));
         words.addAll(Set.of("orders", "orders-route", "compiled", "general", "none"));
         words.addAll(Set.of("allowed", "denied", "acquired", "idle", "direct", "heap"));
         words.addAll(Set.of("applied", "unchanged", "refused"));

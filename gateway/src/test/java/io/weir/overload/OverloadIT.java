@@ -7,6 +7,7 @@ import static org.awaitility.Awaitility.await;
 import io.netty.channel.EventLoop;
 import io.netty.channel.EventLoopGroup;
 import io.weir.engine.Engine;
+import io.weir.limit.Priority;
 import io.weir.outcome.Reason;
 import io.weir.testing.Door;
 import io.weir.testing.GatewayTests;
@@ -36,13 +37,14 @@ import tools.jackson.databind.JsonNode;
 @Timeout(60)
 class OverloadIT extends GatewayTests {
 
-    private static final int MAX_IN_FLIGHT = 20;
+    /** 95 % of the limit in flight. */
+    private static final int MAX_NORMAL = 19;
 
     @BeforeAll
     static void start() {
         backend = TestBackend.healthy();
         gateway = TestGateway.setup()
-                .weir("overload: { max-in-flight: 20, max-event-loop-delay: 250ms }")
+                .weir("overload: { max-in-flight: 20, target-event-loop-delay: 10ms, max-event-loop-delay: 250ms }")
                 .backend(
                         "orders",
                         backend.uri(),
@@ -59,22 +61,22 @@ class OverloadIT extends GatewayTests {
     @Door.Each
     void refusesRequestsAboveTheLimitInFlight(Door door) throws Exception {
         List<CompletableFuture<TestCaller.Answer>> answers = new ArrayList<>();
-        for (int i = 0; i < MAX_IN_FLIGHT; i++) {
+        for (int i = 0; i < MAX_NORMAL; i++) {
             answers.add(TestCaller.ask(gateway.port(), door.path("others", "fills" + i)));
         }
-        await().until(() -> calls.inside() == MAX_IN_FLIGHT);
+        await().until(() -> calls.inside() == MAX_NORMAL);
         String path = door.path("orders", "too-much");
 
         TestCaller.Answer refused = TestCaller.get(gateway.port(), path);
 
         JsonNode line = assertRefused(gateway, door, "orders", path, refused, Reason.GATEWAY_OVERLOADED);
         assertThat(line.path("attempts").asInt()).isZero();
-        assertThat(gateway.bean(Engine.class).inFlight()).isEqualTo(MAX_IN_FLIGHT);
+        assertThat(gateway.bean(Engine.class).inFlight()).isEqualTo(MAX_NORMAL);
         // No fallback applies: the gateway itself is overloaded, not the backend.
         String prepared = door.path("others", "too-much");
         assertRefused(
                 gateway, door, "others", prepared, TestCaller.get(gateway.port(), prepared), Reason.GATEWAY_OVERLOADED);
-        assertThat(calls.calls()).isEqualTo(MAX_IN_FLIGHT);
+        assertThat(calls.calls()).isEqualTo(MAX_NORMAL);
 
         calls.release();
         answers.forEach(answer -> assertThat(answer.join().status()).isEqualTo(200));
@@ -102,9 +104,9 @@ class OverloadIT extends GatewayTests {
             }
         });
         try {
-            await().until(() -> guard.isOverloaded(0, late));
             await().until(guard::isOverloaded);
-            assertThat(guard.loopDelayNanos()).isGreaterThan(TimeUnit.MILLISECONDS.toNanos(250));
+            await().until(() -> guard.loopDelayNanos() > TimeUnit.MILLISECONDS.toNanos(250));
+            long refusedBefore = guard.refused(ShedCause.DELAY, Priority.NORMAL);
             List<TestCaller.Answer> answers = callers.stream()
                     .map(caller -> ask(caller, path))
                     .map(CompletableFuture::join)
@@ -116,6 +118,13 @@ class OverloadIT extends GatewayTests {
                             .orElseThrow(),
                     Reason.GATEWAY_OVERLOADED);
             assertThat(answers).anyMatch(answer -> answer.status() == 200);
+            assertThat(guard.refused(ShedCause.DELAY, Priority.NORMAL) - refusedBefore)
+                    .isEqualTo(answers.stream()
+                            .filter(answer -> answer.status() != 200)
+                            .count());
+            // The connections stay open.
+            assertThat(callers.stream().map(caller -> ask(caller, path)).map(CompletableFuture::join))
+                    .allMatch(answer -> answer.status() == 200 || answer.status() == 503);
         } finally {
             isOver.set(true);
         }
@@ -126,7 +135,6 @@ class OverloadIT extends GatewayTests {
         assertThat(TestCaller.get(gateway.port(), door.path("orders", "in-time"))
                         .status())
                 .isEqualTo(200);
-        gateway.assertMetered(door.id("orders"), "gateway-overloaded");
     }
 
     @Door.Each
@@ -196,7 +204,7 @@ class OverloadIT extends GatewayTests {
         AtomicReference<TestCaller.Answer> last = new AtomicReference<>();
         await().until(() -> {
             // The sampler overwrites this sample within 100 ms.
-            guard.observe(0, 91);
+            guard.observe(0, 0, 91);
             last.set(TestCaller.get(gateway.port(), path));
             return last.get().status() == 503;
         });

@@ -7,9 +7,11 @@ import io.netty.channel.EventLoop;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.nio.NioIoHandler;
+import io.weir.limit.Priority;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.Executor;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -24,7 +26,8 @@ class OverloadSamplerTest {
 
     private static final long MS = 1_000_000;
 
-    private final OverloadGuard guard = new OverloadGuard(new OverloadProperties(100, Duration.ofMillis(250), 90));
+    private final OverloadGuard guard = new OverloadGuard(
+            new OverloadProperties(100, Duration.ofMillis(10), Duration.ofMillis(100), Duration.ofMillis(250), 90));
     private final AtomicLong clock = new AtomicLong();
     private final AtomicLong direct = new AtomicLong();
     private final VirtualLoop healthy = new VirtualLoop(clock);
@@ -51,14 +54,16 @@ class OverloadSamplerTest {
         }
         sampler.sample();
 
-        assertThat(guard.isOverloaded(1, busy)).isTrue();
-        assertThat(guard.isOverloaded(1, healthy)).isFalse();
-        assertThat(guard.isOverloaded(1, Runnable::run)).isFalse();
+        assertThat(refuses(busy)).isTrue();
+        assertThat(refuses(healthy)).isFalse();
+        assertThat(refuses(Runnable::run)).isFalse();
         assertThat(guard.isOverloaded()).isTrue();
         assertThat(guard.loopDelayNanos()).isEqualTo(300 * MS);
 
-        busy.iterate(1);
-        assertThat(guard.isOverloaded(1, busy)).isFalse();
+        for (int i = 0; i < 500; i++) {
+            busy.iterate(1);
+        }
+        assertThat(refuses(busy)).isFalse();
         sampler.sample();
         sampler.sample();
         assertThat(guard.isOverloaded()).isFalse();
@@ -66,8 +71,8 @@ class OverloadSamplerTest {
 
     @Test
     void refusesAboveTheLimitInFlightOnEachLoop() {
-        assertThat(guard.isOverloaded(100, healthy)).isFalse();
-        assertThat(guard.isOverloaded(101, healthy)).isTrue();
+        assertThat(guard.refusesExchange(95, Priority.NORMAL)).isFalse();
+        assertThat(guard.refusesExchange(96, Priority.NORMAL)).isTrue();
     }
 
     @Test
@@ -83,7 +88,7 @@ class OverloadSamplerTest {
 
         assertThat(sampler.stuckLoops()).isEqualTo(1);
         assertThat(guard.isOverloaded()).isFalse();
-        assertThat(guard.isOverloaded(1, healthy)).isFalse();
+        assertThat(refuses(healthy)).isFalse();
 
         busy.iterate(0);
         sampler.sample();
@@ -110,11 +115,11 @@ class OverloadSamplerTest {
         assertThat(guard.memoryPercent()).isEqualTo(91);
         assertThat(sampler.directPercent()).isEqualTo(91);
         assertThat(sampler.heapPercent()).isZero();
-        assertThat(guard.isOverloaded(1, healthy)).isTrue();
+        assertThat(guard.refusesExchange(1, Priority.CRITICAL)).isTrue();
 
         direct.set(90);
         sampler.sample();
-        assertThat(guard.isOverloaded(1, healthy)).isFalse();
+        assertThat(guard.refusesExchange(1, Priority.CRITICAL)).isFalse();
     }
 
     @Test
@@ -133,12 +138,12 @@ class OverloadSamplerTest {
                     }
                 }
             });
-            await().until(() -> guard.isOverloaded(1, loop) && guard.isOverloaded());
+            await().until(() -> refuses(loop) && guard.isOverloaded());
             assertThat(guard.loopDelayNanos()).isGreaterThan(250 * MS);
-            assertThat(guard.isOverloaded(1, loops.next())).isFalse();
+            assertThat(refuses(loops.next())).isFalse();
 
             isOver.set(true);
-            await().until(() -> !guard.isOverloaded(1, loop) && !guard.isOverloaded());
+            await().until(() -> !refuses(loop) && !guard.isOverloaded());
         } finally {
             isOver.set(true);
             loops.shutdownGracefully(0, 1, TimeUnit.SECONDS).syncUninterruptibly();
@@ -155,6 +160,11 @@ class OverloadSamplerTest {
 
         thread.join(10_000);
         assertThat(thread.isAlive()).isFalse();
+    }
+
+    /** Whether a normal request on this loop is refused. */
+    private boolean refuses(Executor loop) {
+        return guard.refusesHead(loop);
     }
 
     private static List<Thread> samplers() {

@@ -44,7 +44,12 @@ final class VirtualLoop implements LoopDelay.Timer, Executor {
 
     /** One iteration that takes this time. */
     void iterate(long millis) {
-        clock.addAndGet(TimeUnit.MILLISECONDS.toNanos(millis));
+        iterateNanos(TimeUnit.MILLISECONDS.toNanos(millis));
+    }
+
+    /** One iteration that takes this time. */
+    void iterateNanos(long nanos) {
+        clock.addAndGet(nanos);
         runDueTimers();
     }
 

@@ -63,7 +63,8 @@ public final class ObservedGateway implements AutoCloseable {
 
     public final AtomicLong clock = new AtomicLong(1_000_000_000_000L);
     public final Drain drain = new Drain();
-    public final OverloadGuard guard = new OverloadGuard(new OverloadProperties(100, Duration.ofMillis(250), 90));
+    public final OverloadGuard guard = new OverloadGuard(
+            new OverloadProperties(100, Duration.ofMillis(10), Duration.ofMillis(100), Duration.ofMillis(250), 90));
     public final Engine engine = new Engine(
             clock::get,
             () -> 0.5,

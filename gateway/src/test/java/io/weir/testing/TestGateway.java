@@ -208,6 +208,8 @@ public final class TestGateway implements AutoCloseable {
                 "weir.access-log.file",
                 directory.resolve("access.log").toString(),
                 // A machine that is busy with other work is no overload of the gateway.
+                "weir.overload.target-event-loop-delay",
+                "1m",
                 "weir.overload.max-event-loop-delay",
                 "1m",
                 "weir.drain.delay",

@@ -43,6 +43,11 @@ final class GatewayCheck {
     private static final int MAX_PORT = 65_535;
     private static final String FORWARD_HEADERS = "server.forward-headers-strategy";
     private static final String NO_STRATEGY = "none";
+    private static final String TARGET_DELAY = "weir.overload.target-event-loop-delay";
+    private static final String MAX_DELAY = "weir.overload.max-event-loop-delay";
+    private static final String OVERLOAD_INTERVAL = "weir.overload.interval";
+    /** As many as {@code LoopDelay} keeps, and some. */
+    private static final int MAX_INTERVAL_TARGETS = 100;
     /**
      * Properties that Spring Boot reads at startup. A placeholder without a value there ends the start with a
      * stack trace, or is used as text. Routes and filters are excluded, because their text may contain {@code
@@ -81,12 +86,38 @@ final class GatewayCheck {
         checkProxyProtocol();
         validValues.explicit(DNS_SERVER).ifPresent(this::checkDnsServer);
         checkForwardHeaders();
+        checkEventLoopDelays();
         checkCertificatePeriod();
         checkTokens();
         checkPort(SERVER_PORT, 0);
         // -1 switches the management port off.
         checkPort(MANAGEMENT_PORT, -1);
         checkManagementPort();
+    }
+
+    /** The order of the delays at which the gateway begins to refuse requests, and refuses all. */
+    private void checkEventLoopDelays() {
+        Duration target = duration(TARGET_DELAY);
+        Duration longestInterval = target == null ? null : target.multipliedBy(MAX_INTERVAL_TARGETS);
+        Duration max = duration(MAX_DELAY);
+        checkAtMost(TARGET_DELAY, max, "max-event-loop-delay");
+        checkAtMost(OVERLOAD_INTERVAL, longestInterval, MAX_INTERVAL_TARGETS + " times target-event-loop-delay");
+    }
+
+    /** A duration, or its default; null: it is not valid, which is reported already. */
+    private @Nullable Duration duration(String path) {
+        return validValues.value(path, Duration.class).orElse(null);
+    }
+
+    private void checkAtMost(String path, @Nullable Duration limit, String limitName) {
+        Entry entry = validValues.get(path).orElse(null);
+        if (entry != null && limit != null && ((Duration) entry.value()).compareTo(limit) > 0) {
+            problems.accept(ConfigurationProblem.expected(
+                    entry.location(),
+                    entry.path(),
+                    ((Duration) entry.value()).toMillis() + "ms",
+                    "at most " + limitName + ", " + limit.toMillis() + "ms"));
+        }
     }
 
     /** Spring Boot reports a value that is no duration. */

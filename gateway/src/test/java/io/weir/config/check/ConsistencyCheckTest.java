@@ -510,6 +510,22 @@ class ConsistencyCheckTest {
                                 null,
                                 "expected: a static answer or another backend, not both")),
                 row(
+                        "a target of the event loops above their limit",
+                        """
+                        weir:
+                          overload: { max-event-loop-delay: 20ms, target-event-loop-delay: 21ms, interval: 2101ms }
+                        """,
+                        problem(
+                                2,
+                                "weir.overload.target-event-loop-delay",
+                                "21ms",
+                                "expected: at most max-event-loop-delay, 20ms"),
+                        problem(
+                                2,
+                                "weir.overload.interval",
+                                "2101ms",
+                                "expected: at most 100 times target-event-loop-delay, 2100ms")),
+                row(
                         "a reason that does not exist",
                         """
                         spring.cloud.gateway.server.webflux.routes:

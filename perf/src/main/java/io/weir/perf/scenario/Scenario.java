@@ -44,6 +44,11 @@ public final class Scenario {
             // The threshold is below the live set.
             "memory-headroom", List.of("overload.max-memory=40")));
 
+    static {
+        // The gateway sheds at the hard limit only, and then everything.
+        PROTECTIONS.put("early-shedding", List.of("overload.target-event-loop-delay=250ms"));
+    }
+
     /** Runs a scenario in front of the built gateway. */
     private interface RunnableScenario {
         PromiseTable run(Options options) throws Exception;
@@ -56,7 +61,8 @@ public final class Scenario {
             "faults", options -> new FaultsScenario(options).run(),
             "limit", options -> new LimitScenario(options).run(),
             "refusals", options -> new RefusalsScenario(options).run(),
-            "memory", options -> new MemoryScenario(options).run()));
+            "memory", options -> new MemoryScenario(options).run(),
+            "own-overload", options -> new OwnOverloadScenario(options).run()));
 
     /** Nearly as long as the deadline of a call. */
     private static final Duration MAX_STANDSTILL = Duration.ofMillis(250);

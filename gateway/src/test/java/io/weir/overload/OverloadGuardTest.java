@@ -1,0 +1,122 @@
+package io.weir.overload;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.weir.limit.Priority;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class OverloadGuardTest {
+
+    private final AtomicLong clock = new AtomicLong();
+    private final VirtualLoop loop = new VirtualLoop(clock);
+    private @Nullable OverloadSampler sampler;
+
+    @AfterEach
+    void close() {
+        if (sampler != null) {
+            sampler.close();
+        }
+    }
+
+    @ParameterizedTest(name = "{0} from {1} in flight and {2} % of memory on")
+    @CsvSource({"SHEDDABLE, 81, 73", "NORMAL, 96, 86", "CRITICAL, 101, 91"})
+    void refusesALowerClassEarlier(Priority priority, int inFlight, int memoryPercent) {
+        OverloadGuard guard = guard(100);
+
+        assertThat(guard.refusesExchange(inFlight - 1, priority)).isFalse();
+        assertThat(guard.refusesExchange(inFlight, priority)).isTrue();
+        guard.observe(0, 0, memoryPercent - 1);
+        assertThat(guard.refusesExchange(1, priority)).isFalse();
+        guard.observe(0, 0, memoryPercent);
+        assertThat(guard.refusesExchange(1, priority)).isTrue();
+
+        assertThat(guard.refused(ShedCause.IN_FLIGHT, priority)).isEqualTo(1);
+        assertThat(guard.refused(ShedCause.MEMORY, priority)).isEqualTo(1);
+        assertThat(guard.refused(ShedCause.DELAY, priority)).isZero();
+    }
+
+    @ParameterizedTest
+    @CsvSource({"SHEDDABLE", "NORMAL", "CRITICAL"})
+    void admitsOneRequestOfEachClassAtALimitOfOne(Priority priority) {
+        OverloadGuard guard = guard(1);
+
+        assertThat(guard.refusesExchange(1, priority)).isFalse();
+        assertThat(guard.refusesExchange(2, priority)).isTrue();
+    }
+
+    @Test
+    void refusesAtTheHeadIfAllRequestsHaveOneClass() {
+        OverloadGuard guard = overloaded(100);
+
+        assertThat(guard.refusesHead(loop)).isTrue();
+        assertThat(guard.refused(ShedCause.DELAY, Priority.NORMAL)).isEqualTo(1);
+        // Each request is judged once.
+        assertThat(guard.refusesRequest(loop, Priority.NORMAL)).isFalse();
+        assertThat(guard.isAnyLoopShedding()).isTrue();
+    }
+
+    @Test
+    void refusesByClassIfRequestsHaveDifferentOnes() {
+        OverloadGuard guard = overloaded(100);
+        guard.setOnlyPriority(null);
+
+        assertThat(guard.refusesHead(loop)).isFalse();
+        assertThat(guard.refusesRequest(loop, Priority.NORMAL)).isTrue();
+        assertThat(guard.refusesRequest(loop, Priority.SHEDDABLE)).isTrue();
+        assertThat(guard.refusesRequest(loop, Priority.CRITICAL)).isFalse();
+        assertThat(guard.refused(ShedCause.DELAY, Priority.SHEDDABLE)).isEqualTo(1);
+    }
+
+    @Test
+    void refusesEveryClassAtTheHeadAboveTheHardLimit() {
+        OverloadGuard guard = overloaded(300);
+        guard.setOnlyPriority(null);
+
+        assertThat(guard.refusesHead(loop)).isTrue();
+    }
+
+    @Test
+    void refusesNothingOnOtherLoops() {
+        OverloadGuard guard = overloaded(300);
+
+        assertThat(guard.refusesHead(Runnable::run)).isFalse();
+        guard.setOnlyPriority(null);
+        assertThat(guard.refusesRequest(Runnable::run, Priority.SHEDDABLE)).isFalse();
+    }
+
+    @Test
+    void givesTurnsToCostlyTasksByLoop() {
+        OverloadGuard guard = overloaded(100);
+        Runnable task = () -> {};
+
+        assertThat(guard.takeTurn(loop, task)).isTrue();
+        assertThat(guard.takeTurn(loop, task)).isTrue();
+        assertThat(guard.takeTurn(loop, task)).isFalse();
+        guard.leaveTurns(loop, task);
+        assertThat(guard.takeTurn(Runnable::run, task)).isTrue();
+    }
+
+    /** A guard whose loop has iterations of this length. */
+    private OverloadGuard overloaded(long millis) {
+        OverloadGuard guard = guard(100);
+        sampler = new OverloadSampler(Map.of(loop, loop), new MemoryShare(List.of(), 1, () -> 0, 1), guard, clock::get);
+        sampler.startLoops();
+        for (int i = 0; i < 5; i++) {
+            loop.iterate(millis);
+        }
+        return guard;
+    }
+
+    private static OverloadGuard guard(int maxInFlight) {
+        return new OverloadGuard(new OverloadProperties(
+                maxInFlight, Duration.ofMillis(10), Duration.ofMillis(100), Duration.ofMillis(250), 90));
+    }
+}

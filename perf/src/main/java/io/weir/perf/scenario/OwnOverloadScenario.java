@@ -1,0 +1,189 @@
+package io.weir.perf.scenario;
+
+import io.weir.perf.LightBackend;
+import io.weir.perf.result.PromiseTable;
+import io.weir.perf.run.Host;
+import io.weir.perf.run.ManagedProcess;
+import io.weir.perf.run.Processes;
+import io.weir.perf.run.Processes.Role;
+import io.weir.perf.run.RunFailure;
+import io.weir.perf.run.RunningServer;
+import io.weir.perf.run.Wrk;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.stream.Stream;
+import reactor.core.publisher.Mono;
+
+/**
+ * The gateway has one core, and gets twice the requests that it can forward there, warm and just after its
+ * start. The bound of its goodput follows from two rates of the same run: with r refusals for the cost of one
+ * forwarded request, (r - 2)/(r - 1) of the peak is possible.
+ *
+ * <p>The callers are connections of h2load. Each sends at a fixed rate, and makes up for delays, but does not
+ * send while its request is unanswered.
+ */
+final class OwnOverloadScenario {
+
+    private static final String PATH = "/mvc/1";
+    private static final String GATEWAY_CORE = "0";
+    private static final String LOAD_CORE = "1";
+    private static final int PEAK_CONNECTIONS = 32;
+    private static final int CALLERS = 500;
+    private static final double GOODPUT = 0.9;
+    private static final double P99_MILLIS = 200;
+    private static final double REFUSAL_MILLIS = 50;
+
+    private final Scenario.Options options;
+
+    OwnOverloadScenario(Scenario.Options options) {
+        this.options = options;
+    }
+
+    PromiseTable run() throws Exception {
+        for (String program : List.of("wrk", "h2load", "taskset")) {
+            if (!Host.has(program)) {
+                throw new RunFailure(program + " is not installed: apt-get install wrk nghttp2-client util-linux");
+            }
+        }
+        PromiseTable promises = new PromiseTable();
+        try (LightBackend backend = new LightBackend(Mono::empty)) {
+            double refusals = refusalsPerSecond(backend);
+            double peak;
+            List<Answer> warm;
+            try (Processes processes = Processes.unlimited()) {
+                RunningServer gateway = start(processes, backend, List.of());
+                wrk(processes, gateway, PEAK_CONNECTIONS, options.seconds(6, 15));
+                peak = wrk(processes, gateway, PEAK_CONNECTIONS, options.seconds(3, 8)).perSecond();
+                warm = overload(processes, gateway, peak);
+            }
+            double cost = refusals / peak;
+            double possible = Math.max(0, peak * (cost - 2) / (cost - 1));
+            System.out.printf(
+                    Locale.ROOT,
+                    "forwards %.0f/s, or refuses %.0f/s: %.0f/s are possible at twice the peak%n",
+                    peak,
+                    refusals,
+                    possible);
+            judge("warm", warm, possible, promises);
+            try (Processes processes = Processes.unlimited()) {
+                judge("cold", overload(processes, start(processes, backend, List.of()), peak), possible, promises);
+            }
+        }
+        return promises;
+    }
+
+    /** A gateway whose loops are always above their limit refuses every request at its head. */
+    private double refusalsPerSecond(LightBackend backend) throws Exception {
+        try (Processes processes = Processes.unlimited()) {
+            RunningServer gateway = start(
+                    processes,
+                    backend,
+                    List.of(
+                            "--weir.overload.target-event-loop-delay=1ms",
+                            "--weir.overload.max-event-loop-delay=1ms",
+                            "--weir.overload.interval=10ms"));
+            wrk(processes, gateway, CALLERS, options.seconds(6, 15));
+            Wrk measured = wrk(processes, gateway, CALLERS, options.seconds(3, 8));
+            return measured.perSecond() * measured.refused() / measured.requests();
+        }
+    }
+
+    private RunningServer start(Processes processes, LightBackend backend, List<String> properties) throws Exception {
+        List<String> all = new ArrayList<>(List.of("--weir.backends.mvc.bulkhead.max-concurrent-calls=1000"));
+        all.addAll(properties);
+        all.addAll(options.disable("mvc"));
+        RunningServer gateway = options.startGateway(
+                processes, List.of("-XX:ActiveProcessorCount=1"), backend.port(), backend.port(), all);
+        ManagedProcess process = gateway.process().orElseThrow();
+        Host.firstLine("taskset", "-a", "-p", "-c", GATEWAY_CORE, Long.toString(process.pid()));
+        return gateway;
+    }
+
+    private static Wrk wrk(Processes processes, RunningServer gateway, int connections, Duration time)
+            throws InterruptedException {
+        return Wrk.run(processes, List.of("taskset", "-c", LOAD_CORE), connections, time, gateway.url() + PATH);
+    }
+
+    /**
+     * An answer.
+     *
+     * @param status 0: none
+     */
+    private record Answer(int status, double millis) {
+
+        static Answer parse(String line) {
+            String[] columns = line.split("\t", -1);
+            return new Answer(Integer.parseInt(columns[1]), Long.parseLong(columns[2]) / 1e3);
+        }
+    }
+
+    private List<Answer> overload(Processes processes, RunningServer gateway, double peak)
+            throws IOException, InterruptedException {
+        Path log = processes.directory().resolve("h2load.log");
+        Duration time = options.seconds(6, 15);
+        String command = String.format(
+                Locale.ROOT,
+                "taskset -c %s h2load --h1 -t1 -c%d --rps=%d -D%d --log-file=%s %s%s",
+                LOAD_CORE,
+                CALLERS,
+                Math.max(1, Math.round(2 * peak / CALLERS)),
+                time.toSeconds(),
+                log,
+                gateway.url(),
+                PATH);
+        ManagedProcess load = processes.start(Role.GENERATOR, "h2load", List.of(command.split(" ", -1)), Map.of());
+        load.mayEnd();
+        processes.await("h2load ends", time.plusMinutes(1), () -> !load.isAlive());
+        try (Stream<String> lines = Files.lines(log)) {
+            return lines.map(Answer::parse).toList();
+        }
+    }
+
+    private void judge(String state, List<Answer> answers, double possible, PromiseTable promises) {
+        double seconds = options.seconds(6, 15).toSeconds();
+        double goodput = millis(answers, 200).length / seconds;
+        promises.add(
+                state + ": goodput",
+                String.format(Locale.ROOT, "at least %.0f/s", GOODPUT * possible),
+                String.format(Locale.ROOT, "%.0f/s of %.0f/s", goodput, answers.size() / seconds),
+                goodput >= GOODPUT * possible);
+        double p99 = percentile(millis(answers, 200), 0.99);
+        double median = percentile(millis(answers, 503), 0.5);
+        promises.add(state + ": p99 of the answers", atMost(P99_MILLIS), ms(p99), options.quick() || p99 <= P99_MILLIS);
+        promises.add(
+                state + ": median of the refusals",
+                atMost(REFUSAL_MILLIS),
+                ms(median),
+                options.quick() || median <= REFUSAL_MILLIS);
+        long others = answers.stream()
+                .filter(one -> one.status() != 200 && one.status() != 503)
+                .count();
+        promises.add(state + ": neither answered nor refused", "0", Long.toString(others), others == 0);
+    }
+
+    private static String atMost(double millis) {
+        return "at most " + ms(millis);
+    }
+
+    private static String ms(double millis) {
+        return String.format(Locale.ROOT, "%.0f ms", millis);
+    }
+
+    private static double[] millis(List<Answer> answers, int status) {
+        return answers.stream()
+                .filter(one -> one.status() == status)
+                .mapToDouble(Answer::millis)
+                .sorted()
+                .toArray();
+    }
+
+    private static double percentile(double[] sorted, double part) {
+        return sorted.length == 0 ? 0 : sorted[(int) (part * (sorted.length - 1))];
+    }
+}
