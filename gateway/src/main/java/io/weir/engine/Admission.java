@@ -1,5 +1,6 @@
 package io.weir.engine;
 
+import io.weir.instance.Instance;
 import io.weir.engine.Decision.Refuse;
 import io.weir.engine.Decision.Step;
 import io.weir.health.Generation;
@@ -37,6 +38,8 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
     private final Exchange exchange;
     private final Backend backend;
     private final QueueingBulkhead bulkhead;
+    /** The instance that the attempt goes to. */
+    private final Instance instance;
     /** The result of the attempt that is retried; null: this admission is the first one. */
     private final @Nullable RetriedResult retried;
 
@@ -73,6 +76,7 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
         this.exchange = exchange;
         this.backend = backend;
         this.bulkhead = backend.bulkhead();
+        this.instance = backend.instances().first();
         this.retried = retried;
         this.wouldRefuseCounted = retried != null;
     }
@@ -109,7 +113,7 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
             case SHADOW -> {
                 Probe shadow = health.tryStartProbe(now, usualNanos, false);
                 if (shadow != null) {
-                    ProbeChoice.sendShadow(exchange, backend, shadow);
+                    ProbeChoice.sendShadow(exchange, backend, instance, shadow);
                 }
             }
             case CALLER -> probe = health.tryStartProbe(now, usualNanos, true);
@@ -250,7 +254,7 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
      */
     @Nullable
     HealthEvidence enterBackend(long now) {
-        Health health = backend.health();
+        Health health = instance.health();
         Probe started = probe;
         if (started != null) {
             return HealthEvidence.ofProbe(health, started, exchange, now);
@@ -268,6 +272,11 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
         return isRefusedByBreaker()
                 ? null
                 : HealthEvidence.ofUnenforced(health, health.tryStartProbe(now, usualNanos(now), true), exchange, now);
+    }
+
+    /** The instance that the attempt goes to. */
+    Instance instance() {
+        return instance;
     }
 
     /** Records that an attempt starts to use the permit. */
@@ -401,7 +410,7 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
         Probe started = probe;
         if (started != null) {
             // Without effect if the attempt has reported an outcome.
-            backend.health().probeFailed(started);
+            instance.health().probeFailed(started);
         }
         releaseCaps();
         endDryRun();

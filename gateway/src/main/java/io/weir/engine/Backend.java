@@ -1,7 +1,7 @@
 package io.weir.engine;
 
 import io.weir.health.Health;
-import io.weir.instance.Pool;
+import io.weir.instance.Instances;
 import io.weir.limit.LimitInForce;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.retry.RetryBudget;
@@ -18,8 +18,7 @@ import org.jspecify.annotations.Nullable;
  * @param streams the limit on concurrent streams, without a queue
  * @param dryRunBulkhead the bulkhead of the dry run, which counts refusals while {@code bulkhead} is not
  *     enforced; null: the bulkhead is enforced
- * @param health the state of the circuit breaker
- * @param pool the connections
+ * @param instances the addresses, each with its connections and its health
  * @param retryBudget the retries that the backend can bear
  * @param serviceTime the estimate of the time that a call takes
  * @param observer receives measurements; never an input of a decision
@@ -30,11 +29,15 @@ public record Backend(
         LimitInForce limit,
         QueueingBulkhead streams,
         @Nullable QueueingBulkhead dryRunBulkhead,
-        Health health,
-        Pool pool,
+        Instances instances,
         RetryBudget retryBudget,
         ServiceTimeEstimate serviceTime,
         BackendObserver observer) {
+
+    /** The state of the circuit breaker. */
+    public Health health() {
+        return instances.health();
+    }
 
     /** The backend's name. */
     public String name() {

@@ -8,6 +8,8 @@ import io.weir.engine.HealthProber;
 import io.weir.engine.ServiceTimeEstimate;
 import io.weir.health.Health;
 import io.weir.health.HealthSettings;
+import io.weir.instance.Instance;
+import io.weir.instance.Instances;
 import io.weir.instance.Pool;
 import io.weir.limit.LimitInForce;
 import io.weir.limit.LimitLog;
@@ -18,7 +20,6 @@ import io.weir.metrics.BackendMeters;
 import io.weir.metrics.MeterBook;
 import io.weir.metrics.MeterScope;
 import io.weir.retry.RetryBudget;
-import java.net.URI;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.function.DoubleSupplier;
@@ -113,8 +114,7 @@ public final class BackendFactory {
                 limit,
                 streams,
                 dryRunBulkhead(properties, null),
-                health,
-                pool,
+                Instances.of(new Instance(properties.uri(), pool, health)),
                 retryBudget,
                 serviceTime,
                 meters);
@@ -131,7 +131,9 @@ public final class BackendFactory {
         Backend old = before.backend();
         String name = old.name();
         @Nullable Object sslBundle = pools.sslBundle(properties);
-        Pool pool = pools.isReusable(before, properties) ? old.pool() : pool(name, properties, plan);
+        Instances instances = pools.isReusable(before, properties)
+                ? old.instances()
+                : Instances.of(new Instance(properties.uri(), pool(name, properties, plan), old.health()));
         RetryBudget retryBudget =
                 properties.retryBudget().equals(before.properties().retryBudget())
                         ? old.retryBudget()
@@ -142,8 +144,7 @@ public final class BackendFactory {
                 old.limit(),
                 old.streams(),
                 dryRunBulkhead(properties, old.dryRunBulkhead()),
-                old.health(),
-                pool,
+                instances,
                 retryBudget,
                 old.serviceTime(),
                 before.meters());
@@ -166,8 +167,6 @@ public final class BackendFactory {
     private static BackendSettings backendSettings(String name, BackendProperties properties) {
         return new BackendSettings(
                 name,
-                properties.uri(),
-                authority(properties.uri()),
                 properties.deadline().toNanos(),
                 properties.bulkhead().maxWait(properties.deadline()).toNanos(),
                 properties.connection().connectTimeout().toNanos(),
@@ -178,11 +177,6 @@ public final class BackendFactory {
                         properties.bulkhead().enforce(),
                         properties.circuitBreaker().enforce(),
                         properties.deadlineEnforce()));
-    }
-
-    /** The value of {@code Host}: without a port if the URI has none. */
-    private static String authority(URI uri) {
-        return uri.getPort() == -1 ? uri.getHost() : uri.getHost() + ':' + uri.getPort();
     }
 
     private Pool pool(String name, BackendProperties properties, BackendPlan plan) {
@@ -213,8 +207,8 @@ public final class BackendFactory {
         return switch (properties.recovery().probeMode()) {
             case SHADOW, CALLER -> null;
             case PATH ->
-                healthPath == null ? null : HealthProber.ofPath(backend, healthPath, pools.nextLoop(), nanoClock);
-            case GRPC_HEALTH -> HealthProber.ofGrpcHealth(backend, pools.nextLoop(), nanoClock);
+                healthPath == null ? null : HealthProber.ofPath(backend.instances().first(), healthPath, pools.nextLoop(), nanoClock);
+            case GRPC_HEALTH -> HealthProber.ofGrpcHealth(backend.instances().first(), pools.nextLoop(), nanoClock);
         };
     }
 

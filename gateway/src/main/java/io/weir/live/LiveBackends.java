@@ -4,6 +4,7 @@ import io.weir.cluster.Membership;
 import io.weir.cluster.Share;
 import io.weir.config.BackendProperties;
 import io.weir.engine.Backend;
+import io.weir.instance.Pool;
 import io.weir.limit.BulkheadProperties;
 import io.weir.limit.BulkheadScope;
 import io.weir.live.RetiredGenerations.RetiredResource;
@@ -100,7 +101,8 @@ public final class LiveBackends {
     private void activate(@Nullable ManagedBackend before, ManagedBackend next, Consumer<RetiredResource> retired) {
         Backend backend = next.backend();
         // Connections before permits: an admitted call must find a connection.
-        backend.pool().makeRoom(PoolFactory.maxConcurrentExchanges(next.properties()));
+        Pool pool = backend.instances().first().pool();
+        pool.makeRoom(PoolFactory.maxConcurrentExchanges(next.properties()));
         resizeBulkhead(next);
         backend.streams().resize(next.properties().maxStreams(), 0);
         if (before != null) {
@@ -114,11 +116,11 @@ public final class LiveBackends {
                                     .bulkhead()
                                     .maxWait(next.properties().deadline())
                                     .toNanos(),
-                            backend.pool(),
+                            pool,
                             backend.retryBudget());
-            if (backend.pool() != old.pool()) {
-                retired.accept(
-                        new RetiredResource(old.pool(), () -> old.pool().close().subscribe()));
+            Pool oldPool = old.instances().first().pool();
+            if (pool != oldPool) {
+                retired.accept(new RetiredResource(oldPool, () -> oldPool.close().subscribe()));
             }
             before.closeProber();
         }
@@ -163,7 +165,8 @@ public final class LiveBackends {
         }
         removed.closeProber();
         Backend backend = removed.backend();
-        return new RetiredResource(backend.pool(), () -> {
+        Pool pool = backend.instances().first().pool();
+        return new RetiredResource(pool, () -> {
             removed.meters().close();
             // The registries may already contain a new backend of the same name.
             registries
@@ -176,7 +179,7 @@ public final class LiveBackends {
                     .find(name)
                     .filter(registered -> registered == removed.registeredBulkhead())
                     .ifPresent(registered -> registries.bulkheads().remove(name));
-            backend.pool().close().subscribe();
+            pool.close().subscribe();
         });
     }
 }

@@ -1,5 +1,6 @@
 package io.weir.management;
 
+import io.weir.instance.Instance;
 import io.github.resilience4j.circuitbreaker.CircuitBreaker;
 import io.weir.engine.Backend;
 import io.weir.engine.Enforcement;
@@ -218,11 +219,11 @@ public record BackendView(
     public static BackendView of(Backend backend) {
         QueueingBulkhead bulkhead = backend.bulkhead();
         QueueingBulkhead streams = backend.streams();
-        Pool pool = backend.pool();
+        Instance instance = backend.instances().first();
+        Pool pool = instance.pool();
         return new BackendView(
                 // Not the whole URI: it may hold a user name and password.
-                backend.settings().uri().getScheme() + "://"
-                        + backend.settings().authority(),
+                instance.uri().getScheme() + "://" + instance.authority(),
                 backend.settings().deadlineNanos() / NANOS_PER_MILLI,
                 new Calls(
                         bulkhead.inUse(),

@@ -1,5 +1,6 @@
 package io.weir.tracing;
 
+import io.weir.instance.Instance;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.opentelemetry.api.trace.Span;
 import io.opentelemetry.api.trace.SpanKind;
@@ -56,7 +57,8 @@ final class ExchangeSpan implements ExchangeTrace {
     }
 
     @Override
-    public @Nullable Consumer<HttpHeaders> attempted(Backend backend, String method, String target, long now) {
+    public @Nullable Consumer<HttpHeaders> attempted(
+            Backend backend, Instance instance, String method, String target, long now) {
         attempts++;
         answered = 0;
         if (!isRecording) {
@@ -69,7 +71,7 @@ final class ExchangeSpan implements ExchangeTrace {
                 .setSpanKind(SpanKind.CLIENT)
                 .setStartTimestamp(now + epochOffsetNanos, TimeUnit.NANOSECONDS)
                 .startSpan();
-        SpanText.attempt(started, backend, method, target, attempts);
+        SpanText.attempt(started, backend, instance, method, target, attempts);
         attempt = started;
         return new TraceContext(started.getSpanContext(), isContinued);
     }

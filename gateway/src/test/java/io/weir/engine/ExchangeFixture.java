@@ -2,6 +2,8 @@ package io.weir.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.weir.instance.Instances;
+import io.weir.instance.Instance;
 import io.github.resilience4j.circuitbreaker.CircuitBreaker;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -286,8 +288,6 @@ final class ExchangeFixture {
     private Backend backend(String name, QueueingBulkhead calls, Health usedHealth) {
         BackendSettings settings = new BackendSettings(
                 name,
-                URI.create("http://orders:8080"),
-                "orders:8080",
                 DEADLINE.toNanos(),
                 MAX_WAIT.toNanos(),
                 CONNECT_TIMEOUT.toNanos(),
@@ -303,8 +303,7 @@ final class ExchangeFixture {
                 new LimitInForce(calls, limit),
                 streams,
                 dryRunBulkhead,
-                usedHealth,
-                POOL,
+                Instances.of(new Instance(URI.create("http://orders:8080"), POOL, usedHealth)),
                 retryBudget,
                 serviceTime,
                 observer);

@@ -1,5 +1,7 @@
 package io.weir.engine;
 
+import io.weir.instance.Instances;
+import io.weir.instance.Instance;
 import io.github.resilience4j.circuitbreaker.CircuitBreaker.State;
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.handler.codec.http.HttpMethod;
@@ -131,8 +133,6 @@ final class TrafficSimulation {
         limitInForce.limitBy(health::maxCalls);
         BackendSettings backendSettings = new BackendSettings(
                 "orders",
-                URI.create("http://orders:8080"),
-                "orders:8080",
                 deadline.toNanos(),
                 Math.min(MAX_WAIT.toNanos(), deadline.toNanos()),
                 TimeUnit.SECONDS.toNanos(1),
@@ -146,8 +146,7 @@ final class TrafficSimulation {
                 limitInForce,
                 new QueueingBulkhead(1, 0),
                 null,
-                health,
-                POOL,
+                Instances.of(new Instance(URI.create("http://orders:8080"), POOL, health)),
                 new RetryBudget(new RetryBudgetProperties(20, 10), now()),
                 new ServiceTimeEstimate(new LittlesLawProperties(Duration.ofSeconds(10)), health, this::now),
                 BackendObserver.NONE);
@@ -288,7 +287,7 @@ final class TrafficSimulation {
         }
     }
 
-    private void probe(Backend backend, ProbeRequest request, Probe probe) {
+    private void probe(Instance instance, ProbeRequest request, Probe probe) {
         Fault met = fault;
         boolean good = met == Fault.NONE || (met == Fault.SOME_ERRORS && random.nextDouble() >= FAILING_SHARE);
         if (good) {

@@ -1,5 +1,7 @@
 package io.weir.testing;
 
+import io.weir.instance.Instances;
+import io.weir.instance.Instance;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.embedded.EmbeddedChannel;
@@ -108,8 +110,6 @@ public final class ObservedGateway implements AutoCloseable {
     public Backend backend(BackendObserver observer) {
         BackendSettings settings = new BackendSettings(
                 "orders",
-                URI.create("http://user:secret@orders:8080"),
-                "orders:8080",
                 2_000_000_000L,
                 0,
                 250_000_000L,
@@ -117,7 +117,9 @@ public final class ObservedGateway implements AutoCloseable {
                 new BitSet(),
                 new BitSet(),
                 Enforcement.FULL);
-        return new Backend(settings, bulkhead, limit, streams, null, health, pool, retryBudget, serviceTime, observer);
+        Instance instance = new Instance(URI.create("http://user:secret@orders:8080"), pool, health);
+        return new Backend(
+                settings, bulkhead, limit, streams, null, Instances.of(instance), retryBudget, serviceTime, observer);
     }
 
     public Route route(Backend backend, @Nullable Fallback fallback, RouteObserver observer) {

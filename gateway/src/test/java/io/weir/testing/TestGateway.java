@@ -317,10 +317,10 @@ public final class TestGateway implements AutoCloseable {
         assertThat(backend.health().probesUnderWay())
                 .as(backend.name() + ": probes")
                 .isZero();
-        assertThat(backend.pool().acquired())
+        assertThat(backend.instances().first().pool().acquired())
                 .as(backend.name() + ": connections")
                 .isZero();
-        assertThat(backend.pool().pending()).as(backend.name() + ": pending").isZero();
+        assertThat(backend.instances().first().pool().pending()).as(backend.name() + ": pending").isZero();
     }
 
     // ---------------------------------------------------------------- log and meters
