@@ -137,7 +137,11 @@ public final class Exchange {
      * @param retried the result of the attempt that is retried; null: none is
      */
     private Decision admit(Backend backend, @Nullable RetriedResult retried) {
-        record.backend = backend;
+        if (record.backend != backend) {
+            record.backend = backend;
+            record.instance = null;
+            record.tried = null;
+        }
         long now = now();
         Admission admission = new Admission(this, backend, retried);
         RequestBody incoming = body;
@@ -207,6 +211,7 @@ public final class Exchange {
         if (!(phase instanceof Attempt attempt)) {
             throw new IllegalStateException("phase: " + phase + " (expected: an attempt)");
         }
+        record.instanceFailed();
         Backoff backoff = new Backoff(this, attempt, retry, now);
         phase = backoff;
         backoff.begin(retry, now);

@@ -56,6 +56,7 @@ class SeverityTest {
                 new BackendView.Connections(0, 0, 0, 1),
                 null,
                 0,
+                null,
                 null);
     }
 }

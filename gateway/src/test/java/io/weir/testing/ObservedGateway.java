@@ -102,7 +102,7 @@ public final class ObservedGateway implements AutoCloseable {
                 streams,
                 100_000_000L,
                 health,
-                pool,
+                Instances.of(new Instance(URI.create("http://orders:8080"), pool, health)),
                 retryBudget,
                 serviceTime.littlesLaw());
     }

@@ -1,5 +1,6 @@
 package io.weir.config.check;
 
+import io.weir.config.check.PropertySchema.GroupListSchema;
 import io.weir.config.check.PropertySchema.GroupSchema;
 import io.weir.config.check.PropertySchema.ListSchema;
 import io.weir.config.check.PropertySchema.MapSchema;
@@ -19,6 +20,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 import java.util.regex.Pattern;
@@ -131,6 +133,7 @@ final class PropertiesCheck {
             }
             case MapSchema map -> checkMap(path, map, nodes);
             case ListSchema list -> checkList(path, property, list, nodes, location);
+            case GroupListSchema list -> checkGroupList(path, list, nodes);
             case ValueSchema value -> checkValue(path, property, value, nodes, location);
         }
     }
@@ -169,6 +172,52 @@ final class PropertiesCheck {
                 default -> throw new IllegalStateException("a map of " + map.element());
             }
         });
+    }
+
+    /** Checks a list of records. Spring Boot takes such a list from one source, so other sources are refused. */
+    private void checkGroupList(String path, GroupListSchema list, List<RawTree> nodes) {
+        Map<Integer, List<RawTree>> byIndex = new TreeMap<>();
+        String expected = "a list, each element with properties: "
+                + String.join(", ", list.element().names());
+        for (RawTree node : nodes) {
+            node.settings().stream()
+                    .filter(setting -> !setting.text().isEmpty())
+                    .forEach(setting -> problems.accept(ConfigurationProblem.expected(
+                            setting.location(), setting.path(), setting.text(), expected)));
+            node.children().forEach(child -> {
+                if (child.isIndex()) {
+                    byIndex.computeIfAbsent(Integer.valueOf(child.name()), any -> new ArrayList<>())
+                            .add(child);
+                } else {
+                    problems.accept(
+                            ConfigurationProblem.expected(child.location(), child.path(), null, expected));
+                }
+            });
+        }
+        long sources = byIndex.values().stream()
+                .flatMap(List::stream)
+                .flatMap(RawTree::allSettings)
+                .mapToInt(Setting::precedence)
+                .distinct()
+                .count();
+        int next = 0;
+        for (Map.Entry<Integer, List<RawTree>> element : byIndex.entrySet()) {
+            SourceLocation location = element.getValue().getFirst().location();
+            if (element.getKey() != next || (next == 0 && sources > 1)) {
+                problems.accept(ConfigurationProblem.of(
+                        location,
+                        element.getValue().getFirst().path(),
+                        null,
+                        sources > 1
+                                ? "the list has several sources; expected: the whole list in one"
+                                : "expected: element [" + next + "] before this one"));
+                return;
+            }
+            next++;
+            String index = String.valueOf(element.getKey());
+            validValues.addName(path, index, location);
+            checkGroup(path + '[' + index + ']', list.element(), element.getValue(), location);
+        }
     }
 
     /** The user-defined name as Spring Boot reads it. */

@@ -75,8 +75,9 @@ class ShippedConfigurationTest {
         Files.writeString(all, withAllSettingsEnabled(DIRECTORY.resolve(file)));
 
         assertThat(check(all, TOKENS).problems())
-                // An SSL bundle is invalid for the clear-text backends of these files.
-                .filteredOn(problem -> !problem.path().endsWith(".ssl-bundle"))
+                // An SSL bundle is invalid for the clear-text backends of these files, and so is a second address.
+                .filteredOn(problem ->
+                        !problem.path().endsWith(".ssl-bundle") && !problem.path().endsWith(".instances"))
                 .isEmpty();
     }
 
@@ -102,7 +103,8 @@ class ShippedConfigurationTest {
         assertThat(settings)
                 .extracting(AnnotatedLine::comment)
                 .anySatisfy(comment -> assertThat(ranges(documented)).allMatch(comment::contains));
-        if (documented.property().isRequired()) {
+        // Either the URI or the list of instances is required.
+        if (documented.property().isRequired() || path.endsWith(".uri")) {
             assertThat(settings).noneMatch(AnnotatedLine::isDisabled);
         } else if (defaults == null || documented.property().schema() instanceof PropertySchema.MapSchema) {
             assertThat(settings)
