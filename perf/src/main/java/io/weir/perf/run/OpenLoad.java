@@ -30,6 +30,7 @@ public final class OpenLoad {
     private final List<String> paths;
     private final Duration timeout;
     private final int answerBytes;
+    private final int retries;
 
     /**
      * A load on a server of this machine.
@@ -47,19 +48,26 @@ public final class OpenLoad {
                         .baseUrl("http://127.0.0.1:" + port),
                 paths,
                 timeout,
-                answerBytes);
+                answerBytes,
+                0);
     }
 
-    private OpenLoad(HttpClient client, List<String> paths, Duration timeout, int answerBytes) {
+    private OpenLoad(HttpClient client, List<String> paths, Duration timeout, int answerBytes, int retries) {
         this.client = client;
         this.paths = List.copyOf(paths);
         this.timeout = timeout;
         this.answerBytes = answerBytes;
+        this.retries = retries;
     }
 
     /** The same load with a field in the head of each request. */
     public OpenLoad withHeader(String name, String value) {
-        return new OpenLoad(client.headers(headers -> headers.set(name, value)), paths, timeout, answerBytes);
+        return new OpenLoad(client.headers(headers -> headers.set(name, value)), paths, timeout, answerBytes, retries);
+    }
+
+    /** The same load from callers who repeat a failed request at once, up to that many times. */
+    public OpenLoad withRetries(int count) {
+        return new OpenLoad(client, paths, timeout, answerBytes, count);
     }
 
     /**
@@ -115,6 +123,9 @@ public final class OpenLoad {
                                 bytes.readableBytes())))
                 .timeout(timeout)
                 .onErrorResume(e -> Mono.just(e instanceof TimeoutException ? "timeout" : "reset"))
+                .repeat(retries)
+                .takeUntil(Request.SUCCESS::equals)
+                .last()
                 .map(outcome -> new Request("", millis(due), (System.nanoTime() - due) / 1000, path, outcome));
     }
 

@@ -28,6 +28,7 @@ public final class Scenario {
             "circuit-breaker", List.of("backends.*.circuit-breaker.enforce=false"),
             "bulkhead", List.of("backends.*.bulkhead.enforce=false"),
             "deadline", List.of("backends.*.deadline-enforce=false"),
+            "adaptive-limit", List.of("backends.*.bulkhead.max-concurrent-calls=1000"),
             // Probes come too late.
             "probes", List.of("backends.*.recovery.probe-interval=1m"),
             // Slow calls count as failures, and the last few calls decide.
@@ -55,6 +56,7 @@ public final class Scenario {
             "hang", options -> new HangScenario(options).run(),
             "overload", options -> new OverloadScenario(options).run(),
             "faults", options -> new FaultsScenario(options).run(),
+            "limit", options -> new LimitScenario(options).run(),
             "refusals", options -> new RefusalsScenario(options).run(),
             "memory", options -> new MemoryScenario(options).run()));
 

@@ -11,10 +11,10 @@ import org.junit.jupiter.api.parallel.Isolated;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** The scenarios at full strength: 20 minutes, on a machine with nothing else to do. */
+/** The scenarios at full strength: 40 minutes, on a machine with nothing else to do. */
 @EnabledIfSystemProperty(named = "peers", matches = "true")
 @Isolated
-@Timeout(900)
+@Timeout(1800)
 class FullScenarioIT {
 
     private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
@@ -23,6 +23,8 @@ class FullScenarioIT {
     @CsvSource({
         "hang, 0",
         "overload, 0",
+        "limit, 0",
+        "limit --quick --without adaptive-limit, 1",
         "refusals, 0",
         "memory, 0",
         "memory --quick --without memory-guard, 1",

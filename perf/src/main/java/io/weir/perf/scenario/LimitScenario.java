@@ -1,0 +1,402 @@
+package io.weir.perf.scenario;
+
+import io.weir.perf.LightBackend;
+import io.weir.perf.result.Latencies;
+import io.weir.perf.result.PromiseTable;
+import io.weir.perf.result.Request;
+import io.weir.perf.run.Host;
+import io.weir.perf.run.HttpControl;
+import io.weir.perf.run.OpenLoad;
+import io.weir.perf.run.Processes;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.IntStream;
+import reactor.core.publisher.Mono;
+
+/**
+ * Backends with a queue of their own get calm traffic, four times their capacity, or change, behind a gateway
+ * without any configured limit. Beside it, the overloads are repeated with a fixed limit, with HAProxy, and
+ * with Envoy's adaptive concurrency. The backends complete abandoned calls too.
+ */
+final class LimitScenario {
+
+    /** The deadline of {@code config/local.yml}, and some time for the client. */
+    private static final long IN_TIME_MICROS = 1_000_000;
+
+    private static final int FIXED_LIMIT = 64;
+    private static final double OVERLOAD = 4;
+    private static final double CALM = .75;
+    /** Beyond the service time and its mean, for the queue. */
+    private static final int FRESH_MILLIS = 50;
+
+    private static final int RETRIES = 3;
+    private static final int GATEWAYS = 4;
+
+    private final Scenario.Options options;
+    private final Duration calmTime;
+    private final Duration overloadTime;
+    private final PromiseTable promises = new PromiseTable();
+
+    /** Starts a proxy in front of a backend; returns the load on it. */
+    private interface Front {
+        OpenLoad start(Processes processes, int backendPort) throws Exception;
+    }
+
+    /** The load on a front, and the service behind it. */
+    private record Stage(OpenLoad load, WorkerService service) {
+
+        /** Sends for a while; the answers may come later. */
+        CompletableFuture<List<Request>> send(double perSecond, Duration time) throws InterruptedException {
+            CompletableFuture<List<Request>> sent = load.send((int) Math.max(1, Math.round(perSecond)), time);
+            Thread.sleep(time);
+            return sent;
+        }
+
+        /** Sends for a while; the answers do not matter. */
+        void pass(double perSecond, Duration time) throws InterruptedException {
+            CompletableFuture<List<Request>> unused = send(perSecond, time);
+        }
+    }
+
+    /** Uses a stage. */
+    private interface Play<T> {
+        T on(Stage stage) throws Exception;
+    }
+
+    /** The requests before, during and after an overload. */
+    private record Overload(List<Request> before, List<Request> during, List<Request> after) {
+
+        double p99Millis() {
+            return Latencies.ofSuccesses(during).percentile(99);
+        }
+
+        double refusedPercent() {
+            return 100 - Request.successPercent(before);
+        }
+
+        double afterPercent() {
+            return Request.successPercent(after);
+        }
+    }
+
+    LimitScenario(Scenario.Options options) {
+        this.options = options;
+        this.calmTime = options.seconds(3, 6);
+        this.overloadTime = options.seconds(6, 15);
+    }
+
+    PromiseTable run() throws Exception {
+        overload(10, 50, options.quick() ? 80 : 97);
+        if (!options.quick()) {
+            overload(2, 50, 75);
+            overload(1, 20, 75);
+            overload(4, 200, 75);
+            overload(40, 20, 90);
+            changes();
+            calm();
+            retries();
+            gateways();
+        }
+        return promises;
+    }
+
+    private void overload(int workers, int serviceMillis, double promised) throws Exception {
+        String name = workers + " x " + serviceMillis + " ms";
+        double capacity = workers * 1000.0 / serviceMillis;
+        Overload measured = play(this::startGateway, workers, serviceMillis, this::overload);
+        promises.atLeast(
+                name + ", 4 x the capacity: answered in time",
+                promised,
+                goodputPercent(measured.during(), capacity, overloadTime));
+        double fresh = 2 * serviceMillis + FRESH_MILLIS;
+        promises.add(
+                name + ", 4 x the capacity: p99 of the answers",
+                String.format(Locale.ROOT, "at most %.0f ms", fresh),
+                String.format(Locale.ROOT, "%.0f ms", measured.p99Millis()),
+                options.quick() || measured.p99Millis() <= fresh);
+        promises.atMost(name + ", calm, from the start: refused", .5, measured.refusedPercent());
+        promises.atLeast(name + ", after the overload: answered", 99.5, measured.afterPercent());
+        if (!options.quick()) {
+            beside(name, "Weir, limit " + FIXED_LIMIT, this::startFixed, workers, serviceMillis);
+            if (Host.has("haproxy")) {
+                beside(name, "HAProxy, limit " + FIXED_LIMIT, LimitScenario::startHaProxy, workers, serviceMillis);
+            }
+            if (Host.has("envoy")) {
+                beside(name, "Envoy, adaptive", LimitScenario::startEnvoy, workers, serviceMillis);
+            }
+        }
+    }
+
+    private void beside(String name, String proxy, Front front, int workers, int serviceMillis) throws Exception {
+        Overload measured = play(front, workers, serviceMillis, this::overload);
+        promises.add(
+                "(" + name + ": " + proxy + ")",
+                "",
+                String.format(
+                        Locale.ROOT,
+                        "%.1f %%, p99 %.0f ms, calm refused %.1f %%, after %.1f %%",
+                        goodputPercent(measured.during(), workers * 1000.0 / serviceMillis, overloadTime),
+                        measured.p99Millis(),
+                        measured.refusedPercent(),
+                        measured.afterPercent()),
+                true);
+    }
+
+    private Overload overload(Stage stage) throws Exception {
+        double capacity = stage.service().capacity();
+        CompletableFuture<List<Request>> before = stage.send(CALM * capacity, calmTime);
+        CompletableFuture<List<Request>> during = stage.send(OVERLOAD * capacity, overloadTime);
+        CompletableFuture<List<Request>> after = stage.send(CALM * capacity, options.seconds(4, 12));
+        return new Overload(before.join(), during.join(), after.join());
+    }
+
+    /** The backend loses half of its workers, becomes slower, or hangs. */
+    private void changes() throws Exception {
+        double halved = play(this::startGateway, 10, 50, stage -> {
+            stage.pass(150, calmTime);
+            stage.service().removeWorkers(5);
+            Duration time = Duration.ofSeconds(20);
+            List<Request> fewer = stage.send(150, time).join();
+            stage.service().addWorkers(5);
+            return goodputPercent(fewer, 100, time);
+        });
+        promises.atLeast("half of the workers for 20 s: answered in time", 97, halved);
+
+        List<List<Request>> slower = play(this::startGateway, 64, 50, stage -> {
+            stage.pass(250, calmTime);
+            stage.service().slowDown(4);
+            CompletableFuture<List<Request>> first = stage.send(250, Duration.ofSeconds(4));
+            return List.of(first.join(), stage.send(250, Duration.ofSeconds(16)).join());
+        });
+        List<Request> all = new ArrayList<>(slower.getFirst());
+        all.addAll(slower.getLast());
+        promises.atLeast("four times as slow: answered, over 20 s", 90, Request.successPercent(all));
+        promises.atLeast("four times as slow: answered, from 4 s on", 98, Request.successPercent(slower.getLast()));
+
+        double healed = play(this::startGateway, 10, 50, stage -> {
+            stage.pass(150, calmTime);
+            stage.service().hang();
+            stage.pass(150, Duration.ofSeconds(15));
+            stage.service().heal();
+            return Request.successPercent(
+                    stage.send(150, Duration.ofSeconds(10)).join());
+        });
+        promises.atLeast("hang of 15 s: answered in the 10 s after it", 98.5, healed);
+    }
+
+    private void calm() throws Exception {
+        promises.atMost(
+                "2 calls a second: refused",
+                0,
+                100
+                        - play(
+                                this::startGateway,
+                                4,
+                                50,
+                                stage -> Request.successPercent(
+                                        stage.send(2, Duration.ofSeconds(20)).join())));
+        promises.atMost(
+                "bursts of 10, 50 calls a second: refused",
+                0,
+                100
+                        - play(this::startGateway, 10, 50, stage -> {
+                            List<CompletableFuture<List<Request>>> bursts = IntStream.range(0, 10)
+                                    .mapToObj(i -> stage.load().send(5, Duration.ofSeconds(15)))
+                                    .toList();
+                            return Request.successPercent(bursts.stream()
+                                    .flatMap(burst -> burst.join().stream())
+                                    .toList());
+                        }));
+        promises.atMost("from 50/s to 1000/s in a second, 50 ms: refused", 0, ramp(64, 50));
+        promises.atMost("from 50/s to 1000/s in a second, 200 ms: refused", 5, ramp(300, 200));
+    }
+
+    private double ramp(int workers, int serviceMillis) throws Exception {
+        return play(this::startGateway, workers, serviceMillis, stage -> {
+            stage.pass(50, calmTime);
+            List<CompletableFuture<List<Request>>> steps = new ArrayList<>();
+            for (int i = 1; i <= 10; i++) {
+                steps.add(stage.send(50 + 95.0 * i, Duration.ofMillis(100)));
+            }
+            steps.add(stage.send(1000, Duration.ofSeconds(5)));
+            return 100
+                    - Request.successPercent(
+                            steps.stream().flatMap(step -> step.join().stream()).toList());
+        });
+    }
+
+    /** Callers who are refused try again at once. */
+    private void retries() throws Exception {
+        Overload measured = play(
+                this::startGateway,
+                10,
+                50,
+                stage -> overload(new Stage(stage.load().withRetries(RETRIES), stage.service())));
+        promises.atLeast(
+                "callers retry 3 times, 4 x: answered in time",
+                90,
+                goodputPercent(measured.during(), 200, overloadTime));
+        promises.atLeast("callers retry 3 times, after it: answered", 99.5, measured.afterPercent());
+    }
+
+    /** Several gateways share a backend; each one finds a limit for itself. */
+    private void gateways() throws Exception {
+        WorkerService service = new WorkerService(10, Duration.ofMillis(50));
+        List<List<Request>> answers = new ArrayList<>();
+        Duration time = Duration.ofSeconds(30);
+        try (LightBackend backend = new LightBackend(service);
+                Processes processes = Processes.unlimited()) {
+            List<OpenLoad> loads = new ArrayList<>();
+            for (int i = 0; i < GATEWAYS; i++) {
+                loads.add(startGateway(processes, backend.port()));
+            }
+            join(loads, CALM * service.capacity(), calmTime);
+            answers.addAll(join(loads, OVERLOAD * service.capacity(), time));
+        }
+        double total = answers.stream()
+                .mapToDouble(each -> goodputPercent(each, service.capacity(), time))
+                .sum();
+        promises.atLeast("four gateways, 4 x: answered in time", 95, total);
+        double most = answers.stream()
+                .mapToDouble(each -> goodputPercent(each, 1, time))
+                .max()
+                .orElse(0);
+        double least = answers.stream()
+                .mapToDouble(each -> goodputPercent(each, 1, time))
+                .min()
+                .orElse(0);
+        promises.add(
+                "four gateways, 4 x: the most answered, of the least",
+                "at most 2 times",
+                String.format(Locale.ROOT, "%.2f times", most / least),
+                most <= 2 * least);
+    }
+
+    private static List<List<Request>> join(List<OpenLoad> loads, double perSecond, Duration time) {
+        return loads.stream().map(load -> load.send((int) (perSecond / loads.size()), time)).toList().stream()
+                .map(CompletableFuture::join)
+                .toList();
+    }
+
+    /** Answers in time, in percent of a capacity per second. */
+    private static double goodputPercent(List<Request> requests, double capacity, Duration time) {
+        long inTime = requests.stream()
+                .filter(one -> one.succeeded() && one.micros() <= IN_TIME_MICROS)
+                .count();
+        return 100 * inTime / (capacity * time.toSeconds());
+    }
+
+    private static <T> T play(Front front, int workers, int serviceMillis, Play<T> play) throws Exception {
+        WorkerService service = new WorkerService(workers, Duration.ofMillis(serviceMillis));
+        try (LightBackend backend = new LightBackend(service);
+                Processes processes = Processes.unlimited()) {
+            return play.on(new Stage(front.start(processes, backend.port()), service));
+        }
+    }
+
+    // ---------------------------------------------------------------- fronts
+
+    private OpenLoad startGateway(Processes processes, int backendPort) throws Exception {
+        return startGateway(processes, backendPort, "auto");
+    }
+
+    private OpenLoad startFixed(Processes processes, int backendPort) throws Exception {
+        return startGateway(processes, backendPort, Integer.toString(FIXED_LIMIT));
+    }
+
+    /** Starts the gateway, and warms its JVM with calls of the neighbour. */
+    private OpenLoad startGateway(Processes processes, int backendPort, String limit) throws Exception {
+        List<String> withoutLimit = options.disable("mvc", "adaptive-limit");
+        List<String> properties = new ArrayList<>(List.of(
+                "--weir.backends.mvc.bulkhead.queue-capacity=auto",
+                "--weir.backends.mvc.bulkhead.max-wait-duration=auto"));
+        properties.addAll(
+                withoutLimit.isEmpty()
+                        ? List.of("--weir.backends.mvc.bulkhead.max-concurrent-calls=" + limit)
+                        : withoutLimit);
+        try (LightBackend warm =
+                new LightBackend(() -> Mono.delay(Duration.ofMillis(2)).then())) {
+            int port = options.startGateway(processes, backendPort, warm.port(), properties)
+                    .port();
+            Scenario.load(port, "/reactive/1").send(500, Duration.ofSeconds(8)).join();
+            return Scenario.load(port, "/mvc/1");
+        }
+    }
+
+    private static OpenLoad startHaProxy(Processes processes, int backendPort) throws Exception {
+        return start(processes, "haproxy.cfg", List.of("haproxy", "-db", "-q", "-f"), """
+                defaults
+                    mode http
+                    timeout connect 500ms
+                    timeout client 30s
+                    timeout queue 400ms
+                    timeout server 800ms
+                listen overload
+                    bind 127.0.0.1:%d
+                    server backend 127.0.0.1:%d maxconn %d
+                """, backendPort, FIXED_LIMIT);
+    }
+
+    /** Starts Envoy with the values of its documentation's example for adaptive concurrency. */
+    private static OpenLoad startEnvoy(Processes processes, int backendPort) throws Exception {
+        return start(
+                processes,
+                "envoy.yaml",
+                List.of("envoy", "--disable-hot-restart", "--log-level", "error", "-c"),
+                """
+                static_resources:
+                  listeners:
+                    - address: { socket_address: { address: 127.0.0.1, port_value: %d } }
+                      filter_chains:
+                        - filters:
+                            - name: envoy.filters.network.http_connection_manager
+                              typed_config:
+                                "@type": type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager
+                                stat_prefix: callers
+                                http_filters:
+                                  - name: envoy.filters.http.adaptive_concurrency
+                                    typed_config:
+                                      "@type": type.googleapis.com/envoy.extensions.filters.http.adaptive_concurrency.v3.AdaptiveConcurrency
+                                      gradient_controller_config:
+                                        sample_aggregate_percentile: { value: 90 }
+                                        concurrency_limit_params: { concurrency_update_interval: 0.1s }
+                                        min_rtt_calc_params: { jitter: { value: 10 }, interval: 60s, request_count: 50 }
+                                      enabled: { default_value: true, runtime_key: adaptive_concurrency.enabled }
+                                  - name: envoy.filters.http.router
+                                    typed_config: { "@type": type.googleapis.com/envoy.extensions.filters.http.router.v3.Router }
+                                route_config:
+                                  virtual_hosts:
+                                    - { name: all, domains: [ "*" ], routes: [ { match: { prefix: / }, route: { cluster: backend, timeout: 0.8s } } ] }
+                  clusters:
+                    - name: backend
+                      connect_timeout: 0.5s
+                      circuit_breakers: { thresholds: [ { max_connections: 10000, max_pending_requests: 10000, max_requests: 10000 } ] }
+                      load_assignment:
+                        cluster_name: backend
+                        endpoints: [ { lb_endpoints: [ { endpoint: { address: { socket_address: { address: 127.0.0.1, port_value: %d } } } } ] } ]
+                """,
+                backendPort);
+    }
+
+    /** Starts a proxy with a configuration whose first values are its port and its backend's. */
+    private static OpenLoad start(
+            Processes processes, String file, List<String> program, String configuration, Object... values)
+            throws Exception {
+        int port = Host.freePort();
+        List<Object> all = new ArrayList<>(List.of(port));
+        all.addAll(List.of(values));
+        Path path = Files.writeString(
+                processes.directory().resolve(file), String.format(Locale.ROOT, configuration, all.toArray()));
+        List<String> command = new ArrayList<>(program);
+        command.add(path.toString());
+        processes.start(program.getFirst(), command, Map.of());
+        processes.await(program.getFirst() + " answers", () -> HttpControl.answers("http://127.0.0.1:" + port + "/"));
+        return Scenario.load(port, "/mvc/1");
+    }
+}
