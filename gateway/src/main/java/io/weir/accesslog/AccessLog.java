@@ -32,7 +32,8 @@ import org.slf4j.LoggerFactory;
  * <p>The timestamp is the time when the request's head was decoded. Lines are in the order in which requests
  * ended. The path has no query, since a query may hold secrets. {@code reason} is the cause of the outcome
  * {@code fallback}; {@code detail} is the exact cause. Unknown values are left out. The backend is the last
- * one that was called; {@code instance} is its last instance, where it has several. Long values are truncated.
+ * one that was called; {@code instance} is its last instance, where it has several. Long values are
+ * truncated.
  *
  * <p>A line is formatted on the exchange's event loop and written by a {@link LineWriter}.
  */

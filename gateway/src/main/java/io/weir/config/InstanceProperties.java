@@ -14,4 +14,5 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param weight share of the calls, relative to the weights of the other instances; 1 to 1000.
  */
 public record InstanceProperties(
-        @NotNull URI uri, @DefaultValue("1") @Min(1) @Max(1000) int weight) {}
+        @NotNull URI uri,
+        @DefaultValue("1") @Min(1) @Max(1000) int weight) {}

@@ -1,13 +1,13 @@
 package io.weir.engine;
 
-import io.weir.instance.Instance;
-import io.weir.instance.Instances;
-import io.weir.instance.TriedInstances;
 import io.weir.engine.Decision.Refuse;
 import io.weir.engine.Decision.Step;
 import io.weir.health.Generation;
 import io.weir.health.Health;
 import io.weir.health.Probe;
+import io.weir.instance.Instance;
+import io.weir.instance.Instances;
+import io.weir.instance.TriedInstances;
 import io.weir.limit.Limit.Evidence;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.outcome.Reason;

@@ -1,6 +1,5 @@
 package io.weir.engine;
 
-import io.weir.instance.Instance;
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http.EmptyHttpHeaders;
 import io.netty.handler.codec.http.HttpHeaders;
@@ -12,6 +11,7 @@ import io.weir.engine.Decision.Retry;
 import io.weir.engine.Decision.Step;
 import io.weir.health.BackendFailure;
 import io.weir.instance.Failures;
+import io.weir.instance.Instance;
 import io.weir.limit.Limit.Evidence;
 import io.weir.outcome.Reason;
 import io.weir.outcome.ThrottledLog;

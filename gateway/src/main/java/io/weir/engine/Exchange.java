@@ -8,6 +8,7 @@ import io.weir.engine.Decision.Refuse;
 import io.weir.engine.Decision.Retry;
 import io.weir.engine.Decision.Step;
 import io.weir.engine.ExchangePhase.EmptyPhase;
+import io.weir.instance.Instance;
 import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
 import org.jspecify.annotations.Nullable;
@@ -124,7 +125,7 @@ public final class Exchange {
                 case Step.ANSWER_FALLBACK -> answerFallback();
                 case Step.WAIT -> Step.WAIT;
                 case Retry retry -> backOff(retry);
-                case AskFallback fallbackBackend -> admit(fallbackBackend.backend(), null);
+                case AskFallback fallbackBackend -> admitFallback(fallbackBackend.backend());
                 case Refuse refuse -> refuse(refuse);
                 case BreakOff breakOff -> breakOff(breakOff);
             };
@@ -137,11 +138,7 @@ public final class Exchange {
      * @param retried the result of the attempt that is retried; null: none is
      */
     private Decision admit(Backend backend, @Nullable RetriedResult retried) {
-        if (record.backend != backend) {
-            record.backend = backend;
-            record.instance = null;
-            record.tried = null;
-        }
+        record.backend = backend;
         long now = now();
         Admission admission = new Admission(this, backend, retried);
         RequestBody incoming = body;
@@ -159,6 +156,11 @@ public final class Exchange {
             armTimer(now);
         }
         return decision;
+    }
+
+    private Decision admitFallback(Backend backend) {
+        record.leaveInstances();
+        return admit(backend, null);
     }
 
     /** Requests a permit for a body that is read ahead. */
@@ -335,6 +337,21 @@ public final class Exchange {
         loop.execute(() -> {
             if (isUnderWay()) {
                 apply(phase.cutShort(Reason.SHUTTING_DOWN, null));
+            }
+        });
+    }
+
+    /**
+     * The instance of the exchange has opened: a call that waits in it for its answer, and may be sent twice,
+     * goes to another one. From any thread.
+     */
+    void instanceOpened(Instance opened) {
+        loop.execute(() -> {
+            if (phase instanceof Attempt attempt && attempt.instance == opened) {
+                Retry retry = RetryDecider.afterEjection(attempt, now());
+                if (retry != null) {
+                    apply(retry);
+                }
             }
         });
     }

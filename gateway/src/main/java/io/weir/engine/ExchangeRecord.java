@@ -87,6 +87,12 @@ public final class ExchangeRecord {
         return tried;
     }
 
+    /** The exchange leaves its backend for the fallback's. */
+    void leaveInstances() {
+        instance = null;
+        tried = null;
+    }
+
     /** The attempt at the present instance has failed. */
     void instanceFailed() {
         Instance failed = instance;

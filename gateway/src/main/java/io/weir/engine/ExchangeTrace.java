@@ -1,7 +1,7 @@
 package io.weir.engine;
 
-import io.weir.instance.Instance;
 import io.netty.handler.codec.http.HttpHeaders;
+import io.weir.instance.Instance;
 import io.weir.outcome.Reason;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;

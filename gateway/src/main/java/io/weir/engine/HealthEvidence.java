@@ -29,6 +29,7 @@ final class HealthEvidence {
     private final Health health;
     /** The instance whose load the call is part of; null: its backend has one instance. */
     private final @Nullable Instance balanced;
+
     private final @Nullable Generation generation;
     private final @Nullable Probe probe;
     private final boolean isProbeRefusable;
@@ -99,6 +100,15 @@ final class HealthEvidence {
             }
             endOverdue();
         }
+    }
+
+    /** Whether the final head of the answer has arrived. */
+    boolean isAnswered() {
+        return isAnswered;
+    }
+
+    boolean isProbe() {
+        return probe != null;
     }
 
     /** The backend answered as expected. */

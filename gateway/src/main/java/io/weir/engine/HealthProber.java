@@ -1,6 +1,5 @@
 package io.weir.engine;
 
-import io.weir.instance.Instance;
 import io.github.resilience4j.circuitbreaker.CircuitBreaker.State;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -11,6 +10,7 @@ import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpMethod;
 import io.weir.health.Health;
 import io.weir.health.Probe;
+import io.weir.instance.Instance;
 import java.util.Arrays;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
@@ -20,8 +20,8 @@ import reactor.core.publisher.Mono;
 import reactor.netty.http.client.HttpClientResponse;
 
 /**
- * Probes an instance's health path, or its gRPC health service, while its breaker is open, so that no caller's
- * request is used as a probe.
+ * Probes an instance's health path, or its gRPC health service, while its breaker is open, so that no
+ * caller's request is used as a probe.
  *
  * <p>Concurrency: confined to one event loop, except the event of the opening, which wakes the prober.
  */

@@ -1,10 +1,10 @@
 package io.weir.engine;
 
-import io.weir.instance.Instance;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.EventLoop;
 import io.weir.health.Health;
 import io.weir.health.Probe;
+import io.weir.instance.Instance;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.LongSupplier;

@@ -1,6 +1,5 @@
 package io.weir.engine;
 
-import io.weir.instance.Instance;
 import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http.DefaultHttpHeaders;
 import io.netty.handler.codec.http.HttpMethod;
@@ -9,6 +8,7 @@ import io.weir.health.Health;
 import io.weir.health.HealthSettings;
 import io.weir.health.Probe;
 import io.weir.health.ProbeMode;
+import io.weir.instance.Instance;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import reactor.core.publisher.Mono;

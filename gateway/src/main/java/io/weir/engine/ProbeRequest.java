@@ -1,10 +1,10 @@
 package io.weir.engine;
 
-import io.weir.instance.Instance;
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpMethod;
 import io.weir.health.Probe;
+import io.weir.instance.Instance;
 import java.util.function.LongSupplier;
 import reactor.core.publisher.Mono;
 import reactor.netty.Connection;

@@ -62,8 +62,9 @@ final class RetryDecider {
     }
 
     private static boolean hasAnotherInstance(Attempt attempt) {
-        return attempt.backend.instances().hasAnother(
-                attempt.instance, attempt.exchange.record().tried());
+        return attempt.backend
+                .instances()
+                .hasAnother(attempt.instance, attempt.exchange.record().tried());
     }
 
     /**
@@ -80,6 +81,26 @@ final class RetryDecider {
         }
         attempt.backend.observer().retried(true);
         return new Retry(0, failure, 0);
+    }
+
+    /**
+     * The retry of a call whose instance has opened while the call waited for its answer; null: it goes on
+     * waiting.
+     */
+    static @Nullable Retry afterEjection(Attempt attempt, long now) {
+        Exchange exchange = attempt.exchange;
+        Caller caller = exchange.record().caller();
+        boolean isRepeatable = RetryPolicy.isRepeatable(caller.method(), caller.hasBody()) && !exchange.isStream();
+        if (attempt.evidence().isAnswered()
+                || attempt.evidence().isProbe()
+                || !hasAnotherInstance(attempt)
+                || exchange.timer().leftNanos(now) <= 0
+                || !(isRepeatable || attempt.withdraw())
+                || !attempt.backend.retryBudget().tryWithdraw(now)) {
+            return null;
+        }
+        attempt.backend.observer().retried(true);
+        return new Retry(0, Refuse.CIRCUIT_OPEN, 0);
     }
 
     private static boolean isAllowed(Attempt attempt, RetryPolicy policy) {

@@ -63,9 +63,9 @@ public final class Health {
     private static final int MAX_RELAPSES = 5;
     private static final double NANOS_PER_SECOND = 1e9;
 
-    private final String name;
     /** The subject of log lines, such as {@code backend orders}. */
     private final String subject;
+
     private final Permits compartment;
     private final LongSupplier nanoClock;
     private final DoubleSupplier random;
@@ -122,7 +122,6 @@ public final class Health {
             Permits compartment,
             LongSupplier nanoClock,
             DoubleSupplier random) {
-        this.name = name;
         this.subject = subject;
         this.settings = settings;
         this.compartment = compartment;
@@ -286,9 +285,12 @@ public final class Health {
         } else {
             face.publishError(backendNanos, failure);
         }
-        Outcome outcome = failure == null
-                ? (slow ? Outcome.SLOW_SUCCESS : Outcome.SUCCESS)
-                : (slow ? Outcome.SLOW_ERROR : Outcome.ERROR);
+        Outcome outcome;
+        if (failure == null) {
+            outcome = slow ? Outcome.SLOW_SUCCESS : Outcome.SUCCESS;
+        } else {
+            outcome = slow ? Outcome.SLOW_ERROR : Outcome.ERROR;
+        }
         switch (state.get()) {
             case Closed closed -> openIfFailing(closed, closed.window().record(backendNanos, outcome), failure, now);
             case Forced forced -> forced.window().record(backendNanos, outcome);
@@ -590,7 +592,8 @@ public final class Health {
         HealthState seen = state.get();
         if (in == 0 && (seen instanceof Closed || seen instanceof HalfOpen)) {
             boolean isStalled = opened != null && opened.state.get() instanceof Open open && open.isStalled();
-            String why = opened == null ? "all instances are open" : "all instances are open; the last: " + opened.why();
+            String why =
+                    opened == null ? "all instances are open" : "all instances are open; the last: " + opened.why();
             open(seen, isStalled, why, now);
         } else if (in > 0 && seen instanceof Open open) {
             transition(

@@ -46,13 +46,13 @@ public final class HealthGroup {
     private final List<Health> members;
     private final double[] shares;
     private final Runnable onChange;
-    /** The instances that are not closed; empty: the backend's limit has no ceiling. */
+    /** The instances that bound the calls now. */
     private volatile Standing standing;
     /** Threads that open all instances; meanwhile the backend stays open. */
     private final AtomicInteger openingAll = new AtomicInteger();
 
     /**
-     * The instances that bound the backend's calls.
+     * The bound on the backend's calls that follows from its instances.
      *
      * @param in instances whose calls are permitted
      * @param closedShare the share of closed instances in the weights of all

@@ -9,8 +9,8 @@ import java.util.concurrent.atomic.AtomicLong;
  * instances did not fail.
  */
 // Concurrency: `bits` is the only state that decides: a marker bit, then one bit for each outcome, the last
-// outcome lowest, 1 for a failure. Results that arrive at once are recorded in any order. Benign: a reader may
-// see `lastAt` of an older outcome.
+// outcome lowest, 1 for a failure. Results that arrive at once are recorded in any order. Benign: a reader
+// may see `lastAt` of an older outcome.
 final class RecentOutcomes {
 
     /** Outcomes that are kept. */

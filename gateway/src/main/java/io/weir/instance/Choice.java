@@ -9,8 +9,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>The first one is drawn in proportion to the weights, the second one from the others. The second one is
  * chosen if its load is smaller. The load is (calls in flight / weight + 1) × latency, where the weights have
- * the mean 1. Latencies that differ by less than a half count as equal: otherwise, chance would send all calls
- * to one of two instances that are equally fast.
+ * the mean 1. Latencies that differ by less than a half count as equal: otherwise, chance would send all
+ * calls to one of two instances that are equally fast.
  *
  * <p>If the better one is late, the best of all is chosen: where several instances hang, chance would often
  * compare two of them.
@@ -86,8 +86,8 @@ final class Choice<C extends Choice.Candidate> {
     /**
      * The instance for a call; null: none is in.
      *
-     * @param tried the instances that have failed the call, which are chosen only if no other one is in; null:
-     *     none has
+     * @param tried the instances that have failed the call, which are chosen only if no other one is in;
+     *     null: none has
      */
     @Nullable
     C choose(long now, @Nullable TriedInstances tried) {

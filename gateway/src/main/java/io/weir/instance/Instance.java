@@ -108,9 +108,9 @@ public final class Instance implements Choice.Candidate {
     }
 
     /**
-     * While calls are under way, a silence that is longer than the usual latency counts, too: an instance that
-     * has just stopped answering gets no more calls, long before its first call is overdue. With several calls
-     * under way, answers come more often, so the same silence means a longer latency.
+     * While calls are under way, a silence that is longer than the usual latency counts, too: an instance
+     * that has just stopped answering gets no more calls, long before its first call is overdue. With several
+     * calls under way, answers come more often, so the same silence means a longer latency.
      */
     @Override
     public long latencyNanos(long now) {

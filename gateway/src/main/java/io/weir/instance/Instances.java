@@ -4,6 +4,7 @@ import io.weir.health.Health;
 import io.weir.health.HealthGroup;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Consumer;
 import java.util.function.IntUnaryOperator;
 import org.jspecify.annotations.Nullable;
 
@@ -19,25 +20,26 @@ public final class Instances {
     private final Health health;
     private final @Nullable HealthGroup group;
     private final IntUnaryOperator random;
+    private final Consumer<Instance> onOpened;
     private volatile Standing standing;
 
     /** The choice among those that are in, and those that are out. */
     private record Standing(Choice<Instance> choice, List<Instance> out) {}
 
-    private Instances(List<Instance> all, Health health, IntUnaryOperator random) {
+    private Instances(List<Instance> all, Health health, IntUnaryOperator random, Consumer<Instance> onOpened) {
         this.all = List.copyOf(all);
         this.health = health;
         this.random = random;
+        this.onOpened = onOpened;
         this.standing = standing();
         this.group = all.size() == 1
                 ? null
-                : new HealthGroup(
-                        health, all.stream().map(Instance::health).toList(), shares(all), this::changed);
+                : new HealthGroup(health, all.stream().map(Instance::health).toList(), shares(all), this::changed);
     }
 
     /** The instances of a backend with one address: the health of the instance is the backend's. */
     public static Instances of(Instance only) {
-        return new Instances(List.of(only), only.health(), bound -> 0);
+        return new Instances(List.of(only), only.health(), bound -> 0, opened -> {});
     }
 
     /**
@@ -47,9 +49,11 @@ public final class Instances {
      * @param all at least two
      * @param health the health of the backend
      * @param random returns a number from 0 to its argument, exclusive
+     * @param onOpened is told each instance that opens, at least once; it must not block
      */
-    public static Instances of(List<Instance> all, Health health, IntUnaryOperator random) {
-        return new Instances(all, health, random);
+    public static Instances of(
+            List<Instance> all, Health health, IntUnaryOperator random, Consumer<Instance> onOpened) {
+        return new Instances(all, health, random, onOpened);
     }
 
     private static double[] shares(List<Instance> all) {
@@ -68,8 +72,14 @@ public final class Instances {
 
     private void changed() {
         while (true) {
+            Standing before = standing;
             Standing now = standing();
             standing = now;
+            for (Instance out : now.out) {
+                if (!before.out.contains(out)) {
+                    onOpened.accept(out);
+                }
+            }
             Standing again = standing();
             if (now.out.equals(again.out)) {
                 return;

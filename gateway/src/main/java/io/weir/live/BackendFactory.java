@@ -27,6 +27,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import java.util.function.DoubleSupplier;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
@@ -46,6 +47,7 @@ public final class BackendFactory {
     private final LittlesLawProperties littlesLaw;
     private final LongSupplier nanoClock;
     private final DoubleSupplier random;
+    private final Consumer<Instance> onOpened;
 
     /**
      * A factory of a gateway's backends.
@@ -53,6 +55,7 @@ public final class BackendFactory {
      * @param littlesLaw the properties of the estimate of each backend's service time
      * @param nanoClock {@link System#nanoTime}, except in tests
      * @param random 0 (inclusive) to 1 (exclusive); jitters probes
+     * @param onOpened is told each instance that opens while others of its backend may be in
      */
     public BackendFactory(
             Resilience4jRegistries registries,
@@ -60,7 +63,9 @@ public final class BackendFactory {
             MeterBook meterBook,
             LittlesLawProperties littlesLaw,
             LongSupplier nanoClock,
-            DoubleSupplier random) {
+            DoubleSupplier random,
+            Consumer<Instance> onOpened) {
+        this.onOpened = onOpened;
         this.registries = registries;
         this.pools = pools;
         this.meterBook = meterBook;
@@ -223,7 +228,7 @@ public final class BackendFactory {
         });
     }
 
-    private static Instances assemble(
+    private Instances assemble(
             BackendProperties properties, Health health, Function<InstanceProperties, Instance> instances) {
         List<Instance> all = properties.addresses().stream().map(instances).toList();
         if (all.isEmpty()) {
@@ -232,7 +237,7 @@ public final class BackendFactory {
         Instance first = all.getFirst();
         return all.size() == 1
                 ? Instances.of(new Instance(first.uri(), first.pool(), health))
-                : Instances.of(all, health, bound -> ThreadLocalRandom.current().nextInt(bound));
+                : Instances.of(all, health, bound -> ThreadLocalRandom.current().nextInt(bound), onOpened);
     }
 
     private Health instanceHealth(String name, BackendProperties properties, URI uri, CompartmentPermits permits) {

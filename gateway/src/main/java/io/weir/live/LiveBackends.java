@@ -114,7 +114,9 @@ public final class LiveBackends {
             if (!next.healthSettings().equals(before.healthSettings())) {
                 backend.health().configure(next.healthSettings());
                 if (!backend.instances().isSingle()) {
-                    backend.instances().all().forEach(instance -> instance.health().configure(next.healthSettings()));
+                    backend.instances()
+                            .all()
+                            .forEach(instance -> instance.health().configure(next.healthSettings()));
                 }
             }
             next.meters()
@@ -130,8 +132,8 @@ public final class LiveBackends {
             old.instances().all().stream()
                     .map(Instance::pool)
                     .filter(pool -> !kept.contains(pool))
-                    .forEach(pool ->
-                            retired.accept(new RetiredResource(pool, () -> pool.close().subscribe())));
+                    .forEach(pool -> retired.accept(
+                            new RetiredResource(pool, () -> pool.close().subscribe())));
             before.closeProbers();
         }
         next.startProbers();
@@ -188,7 +190,9 @@ public final class LiveBackends {
                     .find(name)
                     .filter(registered -> registered == removed.registeredBulkhead())
                     .ifPresent(registered -> registries.bulkheads().remove(name));
-            backend.instances().all().forEach(instance -> instance.pool().close().subscribe());
+            backend.instances()
+                    .all()
+                    .forEach(instance -> instance.pool().close().subscribe());
         });
     }
 }

@@ -1,10 +1,10 @@
 package io.weir.management;
 
-import io.weir.instance.Instance;
 import io.github.resilience4j.circuitbreaker.CircuitBreaker;
 import io.weir.engine.Backend;
 import io.weir.engine.Enforcement;
 import io.weir.health.Health;
+import io.weir.instance.Instance;
 import io.weir.instance.Instances;
 import io.weir.instance.Pool;
 import io.weir.limit.Limit;
@@ -211,12 +211,7 @@ public record BackendView(
      * @param pool the connections to the instance
      */
     public record InstanceView(
-            String uri,
-            int weight,
-            int active,
-            @Nullable Double latencyMs,
-            BreakerView breaker,
-            Connections pool) {
+            String uri, int weight, int active, @Nullable Double latencyMs, BreakerView breaker, Connections pool) {
 
         static @Nullable List<InstanceView> of(Instances instances) {
             if (instances.isSingle()) {

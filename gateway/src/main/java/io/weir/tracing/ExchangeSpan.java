@@ -1,6 +1,5 @@
 package io.weir.tracing;
 
-import io.weir.instance.Instance;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.opentelemetry.api.trace.Span;
 import io.opentelemetry.api.trace.SpanKind;
@@ -11,6 +10,7 @@ import io.weir.engine.Backend;
 import io.weir.engine.ExchangeOutcomes;
 import io.weir.engine.ExchangeRecord;
 import io.weir.engine.ExchangeTrace;
+import io.weir.instance.Instance;
 import io.weir.outcome.Reason;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;

@@ -1,6 +1,5 @@
 package io.weir.tracing;
 
-import io.weir.instance.Instance;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.opentelemetry.api.common.AttributeKey;
@@ -16,6 +15,7 @@ import io.opentelemetry.semconv.UserAgentAttributes;
 import io.weir.door.RequestFacts;
 import io.weir.engine.Backend;
 import io.weir.engine.ExchangeOutcomes;
+import io.weir.instance.Instance;
 import io.weir.outcome.Reason;
 import java.net.URI;
 import java.util.Set;

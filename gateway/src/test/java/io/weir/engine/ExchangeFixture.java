@@ -2,8 +2,6 @@ package io.weir.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.weir.instance.Instances;
-import io.weir.instance.Instance;
 import io.github.resilience4j.circuitbreaker.CircuitBreaker;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -18,6 +16,8 @@ import io.weir.health.Probe;
 import io.weir.health.ProbeMode;
 import io.weir.health.RecoveryProperties;
 import io.weir.instance.ConnectionProperties;
+import io.weir.instance.Instance;
+import io.weir.instance.Instances;
 import io.weir.instance.Pool;
 import io.weir.instance.UpstreamProtocol;
 import io.weir.limit.Limit;

@@ -33,8 +33,8 @@ import java.util.concurrent.TimeUnit;
 import reactor.netty.resources.LoopResources;
 
 /**
- * The real engine with one backend of several instances in virtual time, each with its own fault. A simulation
- * is deterministic for a seed.
+ * The real engine with one backend of several instances in virtual time, each with its own fault. A
+ * simulation is deterministic for a seed.
  */
 final class InstancesSimulation {
 
@@ -111,12 +111,11 @@ final class InstancesSimulation {
         limitInForce.limitBy(health::maxCalls);
         for (int i = 0; i < count; i++) {
             String address = "http://orders-" + i + ":8080";
-            Health own = Health.ofInstance(
-                    "orders", address, settings, permits(true), this::now, random::nextDouble);
+            Health own = Health.ofInstance("orders", address, settings, permits(true), this::now, random::nextDouble);
             replicas.add(new Replica(new Instance(URI.create(address), 1, POOL, own)));
         }
         instances = Instances.of(
-                replicas.stream().map(replica -> replica.instance).toList(), health, random::nextInt);
+                replicas.stream().map(replica -> replica.instance).toList(), health, random::nextInt, engine::leave);
         instances.takeOver();
         BackendSettings backendSettings = new BackendSettings(
                 "orders",
@@ -297,8 +296,7 @@ final class InstancesSimulation {
         if (good) {
             schedule(replica.service.toNanos(), () -> probed.probeAnswered(probe, now()));
         } else {
-            schedule(
-                    met == Fault.HANG ? probe.patienceNanos() : RESET_NANOS, () -> probed.probeFailed(probe));
+            schedule(met == Fault.HANG ? probe.patienceNanos() : RESET_NANOS, () -> probed.probeFailed(probe));
         }
     }
 

@@ -1,12 +1,12 @@
 package io.weir.engine;
 
-import io.weir.instance.Instances;
-import io.weir.instance.Instance;
 import io.netty.channel.EventLoop;
 import io.netty.resolver.AddressResolverGroup;
 import io.weir.health.Health;
 import io.weir.health.RecoveryProperties;
 import io.weir.instance.ConnectionProperties;
+import io.weir.instance.Instance;
+import io.weir.instance.Instances;
 import io.weir.instance.Pool;
 import io.weir.instance.UpstreamProtocol;
 import io.weir.limit.LimitInForce;

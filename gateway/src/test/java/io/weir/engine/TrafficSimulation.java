@@ -1,7 +1,5 @@
 package io.weir.engine;
 
-import io.weir.instance.Instances;
-import io.weir.instance.Instance;
 import io.github.resilience4j.circuitbreaker.CircuitBreaker.State;
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.handler.codec.http.HttpMethod;
@@ -10,6 +8,8 @@ import io.weir.health.Health;
 import io.weir.health.HealthSettings;
 import io.weir.health.Probe;
 import io.weir.instance.ConnectionProperties;
+import io.weir.instance.Instance;
+import io.weir.instance.Instances;
 import io.weir.instance.Pool;
 import io.weir.instance.UpstreamProtocol;
 import io.weir.limit.LimitInForce;

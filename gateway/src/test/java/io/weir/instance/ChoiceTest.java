@@ -4,7 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.weir.testing.Allocation;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
+import java.util.PriorityQueue;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
@@ -69,8 +71,7 @@ class ChoiceTest {
     /** Sends calls at random moments; the service times vary. */
     private void traffic(List<Server> servers, int perSecond, int calls) {
         Choice<Server> choice = new Choice<>(servers, random::nextInt);
-        java.util.PriorityQueue<Call> underWay =
-                new java.util.PriorityQueue<>(java.util.Comparator.comparingLong(Call::endsAt));
+        PriorityQueue<Call> underWay = new PriorityQueue<>(Comparator.comparingLong(Call::endsAt));
         for (int i = 0; i < calls; i++) {
             now += (long) (-Math.log(1 - random.nextDouble()) / perSecond * TimeUnit.SECONDS.toNanos(1));
             while (!underWay.isEmpty() && underWay.peek().endsAt() <= now) {
@@ -92,16 +93,17 @@ class ChoiceTest {
         for (int perSecond : List.of(2_000, 20_000)) {
             List<Server> servers = servers(200, 1);
             traffic(servers, perSecond, 400_000);
-            assertThat(servers).as("at %d/s", perSecond).allSatisfy(server -> assertThat(server.calls)
-                    .isBetween(1_800, 2_200));
+            assertThat(servers)
+                    .as("at %d/s", perSecond)
+                    .allSatisfy(server -> assertThat(server.calls).isBetween(1_800, 2_200));
         }
     }
 
     @Test
     void dividesCallsByWeight() {
         for (int perSecond : List.of(10, 1_000)) {
-            List<Server> servers = List.of(
-                    new Server(1, SERVICE_NANOS), new Server(2, SERVICE_NANOS), new Server(5, SERVICE_NANOS));
+            List<Server> servers =
+                    List.of(new Server(1, SERVICE_NANOS), new Server(2, SERVICE_NANOS), new Server(5, SERVICE_NANOS));
             traffic(servers, perSecond, 40_000);
             assertThat(servers.get(0).calls).as("at %d/s", perSecond).isBetween(4_000, 6_500);
             assertThat(servers.get(1).calls).as("at %d/s", perSecond).isBetween(8_500, 12_000);
@@ -157,14 +159,15 @@ class ChoiceTest {
 
     @Test
     void choosesNoneWithoutInstances() {
-        assertThat(new Choice<>(List.<Server>of(), random::nextInt).choose(now, null)).isNull();
+        assertThat(new Choice<>(List.<Server>of(), random::nextInt).choose(now, null))
+                .isNull();
     }
 
     @Test
     void allocatesNothing() {
         Choice<Server> choice = new Choice<>(servers(200, 1), random::nextInt);
-        Choice<Server> weighted = new Choice<>(
-                List.of(new Server(1, SERVICE_NANOS), new Server(3, SERVICE_NANOS)), random::nextInt);
+        Choice<Server> weighted =
+                new Choice<>(List.of(new Server(1, SERVICE_NANOS), new Server(3, SERVICE_NANOS)), random::nextInt);
         long bytes = Allocation.bytesPer(() -> {
             choice.choose(now, null);
             weighted.choose(now, null);

@@ -16,7 +16,9 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Timeout;
 
-/** A backend with three instances over sockets: one that fails is ejected and returns; callers lose nothing. */
+/**
+ * A backend with three instances over sockets: one that fails is ejected and returns; callers lose nothing.
+ */
 @Timeout(60)
 class InstancesIT {
 
@@ -90,11 +92,12 @@ class InstancesIT {
     void sharesTheCallsAndShowsTheInstance(Door door) throws IOException {
         assertThat(answered(door, CALLS)).isEqualTo(CALLS);
         assertThat(servers).allSatisfy(server -> assertThat(server.requests()).isPositive());
-        List<String> authorities = servers.stream()
-                .map(server -> "127.0.0.1:" + server.port())
-                .toList();
-        assertThat(authorities).contains(
-                gateway.logged(door.path("orders", "call-7")).get("instance").asString());
+        List<String> authorities =
+                servers.stream().map(server -> "127.0.0.1:" + server.port()).toList();
+        assertThat(authorities)
+                .contains(gateway.logged(door.path("orders", "call-7"))
+                        .get("instance")
+                        .asString());
     }
 
     @Door.Each
@@ -124,7 +127,8 @@ class InstancesIT {
             TestCaller.get(gateway.port(), door.path("orders", "failing"));
         }
         assertThat(backend().health().state()).isEqualTo(State.OPEN);
-        assertThat(TestCaller.get(gateway.port(), door.path("orders", "refused")).status())
+        assertThat(TestCaller.get(gateway.port(), door.path("orders", "refused"))
+                        .status())
                 .isEqualTo(503);
         servers.forEach(server -> server.behave(TestBackend.ECHO));
         for (int i = 0; i < servers.size(); i++) {

@@ -154,7 +154,13 @@ class PoolIT extends GatewayTests {
         gateway.assertFed("orders", 2, 1, 0);
         // Reactor Netty retries only if a connection closes between its acquisition and the first byte, which
         // a test cannot cause.
-        assertThat(gateway.backend("orders").instances().first().pool().client().configuration().isRetryDisabled())
+        assertThat(gateway.backend("orders")
+                        .instances()
+                        .first()
+                        .pool()
+                        .client()
+                        .configuration()
+                        .isRetryDisabled())
                 .isTrue();
     }
 

@@ -136,7 +136,8 @@ class ReloadIT {
                 .contains("weir.backends.orders.bulkhead.max-concurrent-calls: 2 -> 7");
         assertThat(gateway.backend("orders").bulkhead()).isSameAs(before.bulkhead());
         assertThat(before.bulkhead().maxConcurrentCalls()).isEqualTo(7);
-        assertThat(gateway.backend("orders").instances().first().pool()).isSameAs(before.instances().first().pool());
+        assertThat(gateway.backend("orders").instances().first().pool())
+                .isSameAs(before.instances().first().pool());
         assertThat(gateway.backend("orders").observer()).isSameAs(before.observer());
     }
 
@@ -214,7 +215,8 @@ class ReloadIT {
 
         reloaded(yaml(other, SMALL, PATIENT));
 
-        assertThat(gateway.backend("orders").instances().first().pool()).isNotSameAs(before.instances().first().pool());
+        assertThat(gateway.backend("orders").instances().first().pool())
+                .isNotSameAs(before.instances().first().pool());
         assertThat(gateway.backend("orders").health()).isSameAs(before.health());
         assertThat(get(door).text()).isEqualTo("other");
         // The old pool drains: its idle connection is closed long before its idle time-out.

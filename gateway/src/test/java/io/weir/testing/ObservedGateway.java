@@ -1,7 +1,5 @@
 package io.weir.testing;
 
-import io.weir.instance.Instances;
-import io.weir.instance.Instance;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.embedded.EmbeddedChannel;
@@ -27,6 +25,8 @@ import io.weir.engine.ServiceTimeEstimate;
 import io.weir.fallback.Fallback;
 import io.weir.health.Health;
 import io.weir.instance.ConnectionProperties;
+import io.weir.instance.Instance;
+import io.weir.instance.Instances;
 import io.weir.instance.Pool;
 import io.weir.instance.UpstreamProtocol;
 import io.weir.limit.AdaptiveLimit;

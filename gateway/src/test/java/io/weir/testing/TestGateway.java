@@ -21,9 +21,9 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.stream.Collectors;
 import java.util.Map;
 import java.util.Objects;
+import java.util.stream.Collectors;
 import org.awaitility.Awaitility;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.builder.SpringApplicationBuilder;
@@ -88,9 +88,7 @@ public final class TestGateway implements AutoCloseable {
 
         /** Adds a backend with several instances of weight 1. */
         public Setup instances(String name, List<String> uris, String... properties) {
-            String listed = uris.stream()
-                    .map(uri -> "{ uri: \"" + uri + "\" }")
-                    .collect(Collectors.joining(", "));
+            String listed = uris.stream().map(uri -> "{ uri: \"" + uri + "\" }").collect(Collectors.joining(", "));
             return addressed(name, "instances: [" + listed + ']', properties);
         }
 

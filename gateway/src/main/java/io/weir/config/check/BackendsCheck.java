@@ -71,19 +71,23 @@ final class BackendsCheck {
                 && RawTree.at(root, backend + ".uri").isEmpty()
                 && validValues.get(backend + ".uri").isEmpty()) {
             problems.accept(ConfigurationProblem.of(
-                    location, backend + ".uri", null, "missing; expected: a URI such as http://orders:8080, or instances"));
+                    location,
+                    backend + ".uri",
+                    null,
+                    "missing; expected: a URI such as http://orders:8080, or instances"));
         }
         if (instances.size() > MAX_INSTANCES) {
             problems.accept(ConfigurationProblem.expected(
                     location, list, String.valueOf(instances.size()), "at most " + MAX_INSTANCES + " instances"));
         }
         Map<String, String> seen = new HashMap<>();
-        instances.keySet().forEach(index -> validValues
-                .get(list + '[' + index + "].uri")
-                .ifPresent(entry -> {
+        instances
+                .keySet()
+                .forEach(index -> validValues.get(list + '[' + index + "].uri").ifPresent(entry -> {
                     URI uri = (URI) entry.value();
                     checkUri(entry, uri);
-                    @Nullable String other = seen.putIfAbsent(
+                    @Nullable
+                    String other = seen.putIfAbsent(
                             String.valueOf(uri.getRawAuthority()).toLowerCase(Locale.ROOT), entry.path());
                     if (other != null) {
                         report(entry, "another address than " + other);

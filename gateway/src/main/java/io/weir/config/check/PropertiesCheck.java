@@ -20,7 +20,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 import java.util.regex.Pattern;
@@ -174,50 +173,12 @@ final class PropertiesCheck {
         });
     }
 
-    /** Checks a list of records. Spring Boot takes such a list from one source, so other sources are refused. */
     private void checkGroupList(String path, GroupListSchema list, List<RawTree> nodes) {
-        Map<Integer, List<RawTree>> byIndex = new TreeMap<>();
-        String expected = "a list, each element with properties: "
-                + String.join(", ", list.element().names());
-        for (RawTree node : nodes) {
-            node.settings().stream()
-                    .filter(setting -> !setting.text().isEmpty())
-                    .forEach(setting -> problems.accept(ConfigurationProblem.expected(
-                            setting.location(), setting.path(), setting.text(), expected)));
-            node.children().forEach(child -> {
-                if (child.isIndex()) {
-                    byIndex.computeIfAbsent(Integer.valueOf(child.name()), any -> new ArrayList<>())
-                            .add(child);
-                } else {
-                    problems.accept(
-                            ConfigurationProblem.expected(child.location(), child.path(), null, expected));
-                }
-            });
-        }
-        long sources = byIndex.values().stream()
-                .flatMap(List::stream)
-                .flatMap(RawTree::allSettings)
-                .mapToInt(Setting::precedence)
-                .distinct()
-                .count();
-        int next = 0;
-        for (Map.Entry<Integer, List<RawTree>> element : byIndex.entrySet()) {
-            SourceLocation location = element.getValue().getFirst().location();
-            if (element.getKey() != next || (next == 0 && sources > 1)) {
-                problems.accept(ConfigurationProblem.of(
-                        location,
-                        element.getValue().getFirst().path(),
-                        null,
-                        sources > 1
-                                ? "the list has several sources; expected: the whole list in one"
-                                : "expected: element [" + next + "] before this one"));
-                return;
-            }
-            next++;
-            String index = String.valueOf(element.getKey());
-            validValues.addName(path, index, location);
-            checkGroup(path + '[' + index + ']', list.element(), element.getValue(), location);
-        }
+        GroupListCheck.elements(list, nodes, problems).forEach((index, element) -> {
+            SourceLocation location = element.getFirst().location();
+            validValues.addName(path, String.valueOf(index), location);
+            checkGroup(path + '[' + index + ']', list.element(), element, location);
+        });
     }
 
     /** The user-defined name as Spring Boot reads it. */

@@ -98,8 +98,8 @@ final class RecordBinder {
             String path, GroupListSchema list, boolean hasDefault, Set<String> explicitPaths) {
         List<Object> values = new ArrayList<>();
         for (String index : validValues.names(path).keySet()) {
-            values.add(Objects.requireNonNull(
-                    bindGroup(path + '[' + index + ']', list.element(), true, explicitPaths)));
+            values.add(
+                    Objects.requireNonNull(bindGroup(path + '[' + index + ']', list.element(), true, explicitPaths)));
         }
         if (!values.isEmpty()) {
             explicitPaths.add(path);

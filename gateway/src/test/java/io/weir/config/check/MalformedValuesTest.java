@@ -356,7 +356,11 @@ class MalformedValuesTest {
                                 - uri: http://a:8080
                                 - uri: http://a:8080
                         """,
-                        problem(6, "weir.backends.orders.instances[1].uri", "http://a:8080", "expected: another address than weir.backends.orders.instances[0].uri")),
+                        problem(
+                                6,
+                                "weir.backends.orders.instances[1].uri",
+                                "http://a:8080",
+                                "expected: another address than weir.backends.orders.instances[0].uri")),
                 row(
                         "an instance with a path and a weight of 0",
                         """
@@ -367,7 +371,11 @@ class MalformedValuesTest {
                                 - { uri: http://a:8080/orders, weight: 0 }
                         """,
                         problem(5, "weir.backends.orders.instances[0].weight", "0", "expected: 1 to 1000"),
-                        problem(5, "weir.backends.orders.instances[0].uri", "http://a:8080/orders", "expected: http://<host>:<port> or https://<host>:<port>, without a path; a path belongs to the filters PrefixPath and SetPath")),
+                        problem(
+                                5,
+                                "weir.backends.orders.instances[0].uri",
+                                "http://a:8080/orders",
+                                "expected: http://<host>:<port> or https://<host>:<port>, without a path; a path belongs to the filters PrefixPath and SetPath")),
                 row(
                         "an instance without an address",
                         """
@@ -377,7 +385,11 @@ class MalformedValuesTest {
                               instances:
                                 - weight: 2
                         """,
-                        problem(5, "weir.backends.orders.instances[0].uri", null, "missing; expected: a URI such as http://orders:8080")),
+                        problem(
+                                5,
+                                "weir.backends.orders.instances[0].uri",
+                                null,
+                                "missing; expected: a URI such as http://orders:8080")),
                 row(
                         "instances that are no list",
                         """
@@ -386,7 +398,11 @@ class MalformedValuesTest {
                             orders:
                               instances: http://a:8080
                         """,
-                        problem(4, "weir.backends.orders.instances", "http://a:8080", "expected: a list, each element with properties: uri, weight")),
+                        problem(
+                                4,
+                                "weir.backends.orders.instances",
+                                "http://a:8080",
+                                "expected: a list, each element with properties: uri, weight")),
                 row(
                         "a value that is required",
                         """

@@ -75,9 +75,10 @@ class ShippedConfigurationTest {
         Files.writeString(all, withAllSettingsEnabled(DIRECTORY.resolve(file)));
 
         assertThat(check(all, TOKENS).problems())
-                // An SSL bundle is invalid for the clear-text backends of these files, and so is a second address.
-                .filteredOn(problem ->
-                        !problem.path().endsWith(".ssl-bundle") && !problem.path().endsWith(".instances"))
+                // An SSL bundle is invalid for the clear-text backends of these files, and so is a second
+                // address.
+                .filteredOn(problem -> !problem.path().endsWith(".ssl-bundle")
+                        && !problem.path().endsWith(".instances"))
                 .isEmpty();
     }
 
