@@ -8,6 +8,7 @@ import io.weir.cluster.ClusterProperties;
 import io.weir.cluster.GatewayCount;
 import io.weir.cluster.Membership;
 import io.weir.config.WeirProperties;
+import io.weir.engine.Engine;
 import io.weir.instance.UpstreamProtocol;
 import io.weir.live.BackendFactory;
 import io.weir.live.LiveBackends;
@@ -44,14 +45,19 @@ class BackendConfiguration {
 
     @Bean
     LiveBackends liveBackends(
-            WeirProperties properties, Resilience4jRegistries registries, PoolFactory pools, MeterBook meterBook) {
+            WeirProperties properties,
+            Resilience4jRegistries registries,
+            PoolFactory pools,
+            MeterBook meterBook,
+            Engine engine) {
         BackendFactory factory = new BackendFactory(
                 registries,
                 pools,
                 meterBook,
                 properties.littlesLaw(),
                 System::nanoTime,
-                () -> ThreadLocalRandom.current().nextDouble());
+                () -> ThreadLocalRandom.current().nextDouble(),
+                engine::leave);
         return new LiveBackends(
                 factory,
                 registries,

@@ -72,7 +72,9 @@ class DrainConfiguration {
             feed.close();
             retiredGenerations.close();
             for (Backend backend : routes.get().backends().values()) {
-                backend.pool().close().subscribe();
+                backend.instances()
+                        .all()
+                        .forEach(instance -> instance.pool().close().subscribe());
             }
         }
     }

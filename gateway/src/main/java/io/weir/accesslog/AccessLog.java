@@ -8,6 +8,7 @@ import io.weir.engine.ExchangeOutcomes;
 import io.weir.engine.ExchangeRecord;
 import io.weir.engine.ExchangeTrace;
 import io.weir.engine.RouteObserver;
+import io.weir.instance.Instance;
 import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
 import java.io.IOException;
@@ -32,7 +33,8 @@ import org.slf4j.LoggerFactory;
  * <p>The timestamp is the time when the request's head was decoded. Lines are in the order in which requests
  * ended. The path has no query, since a query may hold secrets. {@code reason} is the cause of the outcome
  * {@code fallback}; {@code detail} is the exact cause. Unknown values are left out. The backend is the last
- * one that was called. Long values are truncated.
+ * one that was called; {@code instance} is its last instance, where it has several. Long values are
+ * truncated.
  *
  * <p>Of the requests that are refused at their head while an event loop is overloaded, only a sample is
  * logged.
@@ -52,6 +54,7 @@ public final class AccessLog implements RouteObserver, AutoCloseable {
     private static final byte[] PROTOCOL = JsonLine.key("protocol");
     private static final byte[] ROUTE = JsonLine.key("route");
     private static final byte[] BACKEND = JsonLine.key("backend");
+    private static final byte[] INSTANCE = JsonLine.key("instance");
     private static final byte[] PRIORITY = JsonLine.key("priority");
     private static final byte[] DOOR = JsonLine.key("door");
     private static final byte[] STATUS = JsonLine.key("status");
@@ -209,6 +212,10 @@ public final class AccessLog implements RouteObserver, AutoCloseable {
         }
         line.text(ROUTE, exchange.route().id(), WORD_CHARS);
         line.text(BACKEND, exchange.backend().name(), WORD_CHARS);
+        Instance instance = exchange.instance();
+        if (instance != null) {
+            line.text(INSTANCE, instance.authority(), WORD_CHARS);
+        }
         line.text(PRIORITY, exchange.priority().word(), WORD_CHARS);
         outcome(line, exchange.status(), ExchangeOutcomes.of(exchange), exchange.fallbackReason(), exchange.detail());
         if (facts != null) {

@@ -10,11 +10,12 @@ import io.weir.retry.RetryBudgetProperties;
 import jakarta.validation.Valid;
 import jakarta.validation.constraints.Max;
 import jakarta.validation.constraints.Min;
-import jakarta.validation.constraints.NotNull;
 import java.net.URI;
 import java.time.Duration;
+import java.util.List;
 import org.hibernate.validator.constraints.time.DurationMax;
 import org.hibernate.validator.constraints.time.DurationMin;
+import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.ConfigurationPropertiesSource;
 import org.springframework.boot.context.properties.NestedConfigurationProperty;
 import org.springframework.boot.context.properties.bind.DefaultValue;
@@ -25,7 +26,11 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * {@code backend://<name>}.
  *
  * @param uri address of the backend: {@code http://host:port} or {@code https://host:port}, without a path.
- *     Required.
+ *     Required, unless {@code instances} are listed.
+ * @param instances the addresses of a backend with several instances, in place of {@code uri}: a list of
+ *     {@code uri} and {@code weight}, 1 to 256 of them. A weight is 1 to 1000, by default 1. Each call goes
+ *     to the better of two random instances. An instance that fails alone gets no calls until a probe is
+ *     answered; the others serve its callers. Default: none.
  * @param protocol protocol to the backend: {@code http1} or {@code h2} (HTTP/2 with prior knowledge over
  *     clear text, ALPN over TLS). HTTP/1.1 is sufficient unless the backend needs HTTP/2, as gRPC does.
  * @param deadline time for an exchange, from the request's head to the last byte of the answer; 1ms to 10m.
@@ -47,7 +52,8 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  */
 @ConfigurationPropertiesSource
 public record BackendProperties(
-        @NotNull URI uri,
+        @Nullable URI uri,
+        @Nullable @Valid List<InstanceProperties> instances,
         @DefaultValue("http1") UpstreamProtocol protocol,
 
         @DefaultValue("2s") @DurationMin(millis = 1) @DurationMax(minutes = 10)
@@ -65,4 +71,18 @@ public record BackendProperties(
         @DefaultValue @Valid @NestedConfigurationProperty CircuitBreakerProperties circuitBreaker,
         @DefaultValue @Valid @NestedConfigurationProperty RecoveryProperties recovery,
         @DefaultValue @Valid @NestedConfigurationProperty ConnectionProperties connection,
-        @DefaultValue @Valid @NestedConfigurationProperty RetryBudgetProperties retryBudget) {}
+        @DefaultValue @Valid @NestedConfigurationProperty RetryBudgetProperties retryBudget) {
+
+    /** A copy of the list, so that the record is immutable. */
+    public BackendProperties {
+        instances = instances == null ? null : List.copyOf(instances);
+    }
+
+    /** The instances, also of a backend with one address. */
+    public List<InstanceProperties> addresses() {
+        if (instances != null) {
+            return instances;
+        }
+        return uri == null ? List.of() : List.of(new InstanceProperties(uri, 1));
+    }
+}

@@ -6,7 +6,6 @@ import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.weir.edge.RequestTrailers;
-import io.weir.engine.Backend;
 import io.weir.engine.Caller;
 import io.weir.engine.Engine;
 import io.weir.engine.Exchange;
@@ -139,12 +138,12 @@ final class CompiledCaller extends Mono<Void> implements Caller, DelegatingReque
     }
 
     @Override
-    public void writeHead(HttpHeaders toBackend, Backend backend) {
+    public void writeHead(HttpHeaders toBackend, String authority) {
         toBackend.set(inbound.request().requestHeaders());
         for (Consumer<HttpHeaders> filter : route.request()) {
             filter.accept(toBackend);
         }
-        inbound.completeBackendHead(toBackend, backend, route.preserveHost(), exchange.attemptPriority());
+        inbound.completeBackendHead(toBackend, authority, route.preserveHost(), exchange.attemptPriority());
     }
 
     @Override

@@ -7,7 +7,6 @@ import io.netty.handler.codec.http.HttpMethod;
 import io.weir.edge.HopByHop;
 import io.weir.edge.RequestTrailers;
 import io.weir.edge.Via;
-import io.weir.engine.Backend;
 import io.weir.engine.Caller;
 import io.weir.engine.Engine;
 import io.weir.engine.Exchange;
@@ -206,9 +205,9 @@ final class GeneralCaller implements Caller, DelegatingRequestFacts {
     }
 
     @Override
-    public void writeHead(HttpHeaders toBackend, Backend backend) {
+    public void writeHead(HttpHeaders toBackend, String authority) {
         web.getRequest().getHeaders().forEach(toBackend::set);
-        inbound.completeBackendHead(toBackend, backend, preserveHost, exchange.attemptPriority());
+        inbound.completeBackendHead(toBackend, authority, preserveHost, exchange.attemptPriority());
     }
 
     @Override

@@ -27,7 +27,6 @@ import io.weir.edge.RequestTarget;
 import io.weir.edge.StreamEndHandler;
 import io.weir.edge.TraceParent;
 import io.weir.edge.Via;
-import io.weir.engine.Backend;
 import io.weir.engine.Engine;
 import io.weir.engine.Exchange;
 import io.weir.engine.Route;
@@ -198,18 +197,18 @@ final class InboundRequest implements RequestFacts {
     /**
      * Completes the head for the backend after the route's filters.
      *
+     * @param authority the {@code Host} of the instance that the request goes to
      * @param preserveHost whether the backend sees the {@code Host} of the caller or of a filter, instead of
      *     its own name
      * @param priority the class of the call
      */
-    void completeBackendHead(HttpHeaders toBackend, Backend backend, boolean preserveHost, Priority priority) {
+    void completeBackendHead(HttpHeaders toBackend, String authority, boolean preserveHost, Priority priority) {
         String host = host();
         String preserved = preserveHost ? toBackend.get(HttpHeaderNames.HOST) : null;
         HopByHop.strip(toBackend);
         toBackend.remove(HttpHeaderNames.EXPECT);
         toBackend.remove(CallerTimeout.X_REQUEST_TIMEOUT);
-        toBackend.set(
-                HttpHeaderNames.HOST, preserved == null ? backend.settings().authority() : preserved);
+        toBackend.set(HttpHeaderNames.HOST, preserved == null ? authority : preserved);
         toBackend.set(RequestId.X_REQUEST_ID, requestId());
         InetSocketAddress peer = CallerPeer.of(channel);
         if (peer != null) {

@@ -5,6 +5,9 @@ import io.weir.engine.Decision.Step;
 import io.weir.health.Generation;
 import io.weir.health.Health;
 import io.weir.health.Probe;
+import io.weir.instance.Instance;
+import io.weir.instance.Instances;
+import io.weir.instance.TriedInstances;
 import io.weir.limit.Limit.Evidence;
 import io.weir.limit.OverdueCalls;
 import io.weir.limit.Priority;
@@ -40,6 +43,8 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
     private final Exchange exchange;
     private final Backend backend;
     private final QueueingBulkhead bulkhead;
+    /** The instance that the attempt goes to; of several, chosen when the permit is held. */
+    private Instance instance;
     /** The result of the attempt that is retried; null: this admission is the first one. */
     private final @Nullable RetriedResult retried;
     /** The call's class; one lower for a retry or a fallback. */
@@ -86,6 +91,7 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
         this.exchange = exchange;
         this.backend = backend;
         this.bulkhead = backend.bulkhead();
+        this.instance = backend.instances().first();
         this.retried = retried;
         this.wouldRefuseCounted = retried != null;
         Priority own = exchange.priority();
@@ -121,7 +127,7 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
     /** Requests the permits. Called once. */
     Decision request(long now) {
         if (!backend.health().permits(now) && isRefusedByBreaker()) {
-            return startProbe(now) ? admit(now) : refusedByBreaker();
+            return startProbeOfOpenBackend(now) ? admit(now) : refusedByBreaker();
         }
         Refuse full = acquireCaps(now);
         if (full != null) {
@@ -139,19 +145,32 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
         return enterQueue(now);
     }
 
+    private boolean startProbeOfOpenBackend(long now) {
+        if (backend.instances().isSingle()) {
+            return startProbe(now);
+        }
+        for (Instance open : backend.instances().out()) {
+            instance = open;
+            if (startProbe(now)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
     /**
-     * Uses the refused request as a probe if one is due: a copy of it, or the request itself.
+     * Uses the refused request as a probe of the instance if one is due: a copy of it, or the request itself.
      *
      * @return whether the request itself is the probe
      */
     private boolean startProbe(long now) {
-        Health health = backend.health();
+        Health health = instance.health();
         long usualNanos = usualNanos(now);
         switch (ProbeChoice.of(exchange, health.settings())) {
             case SHADOW -> {
                 Probe shadow = health.tryStartProbe(now, usualNanos, false);
                 if (shadow != null) {
-                    ProbeChoice.sendShadow(exchange, backend, shadow);
+                    ProbeChoice.sendShadow(exchange, backend, instance, shadow);
                 }
             }
             case CALLER -> probe = health.tryStartProbe(now, usualNanos, true);
@@ -296,7 +315,10 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
      */
     @Nullable
     HealthEvidence enterBackend(long now) {
-        Health health = backend.health();
+        if (probe == null && !backend.instances().isSingle()) {
+            return enterInstance(now);
+        }
+        Health health = instance.health();
         Probe started = probe;
         if (started != null) {
             return HealthEvidence.ofProbe(health, started, exchange, now);
@@ -307,13 +329,90 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
             permitGeneration = generation;
         }
         if (generation != null) {
-            return HealthEvidence.ofCall(health, generation, exchange, now);
+            return HealthEvidence.ofCall(health, generation, null, exchange, now);
         }
+        return enterOpenBackend(health, now);
+    }
+
+    /** Chooses one of several instances, and enters it. */
+    private @Nullable HealthEvidence enterInstance(long now) {
+        Instances instances = backend.instances();
+        TriedInstances tried = exchange.record().tried();
+        Instance asked = startProbeOfOpenInstance(now);
+        if (asked != null && probe != null) {
+            instance = asked;
+            exchange.record().instance = asked;
+            return HealthEvidence.ofProbe(asked.health(), probe, exchange, now);
+        }
+        Instance chosen = instances.choose(now, tried);
+        HealthEvidence entered = chosen == null ? null : enter(chosen, now);
+        if (entered != null) {
+            return entered;
+        }
+        // An instance has opened since the choice was made, or the configuration has changed.
+        for (Instance other : instances.all()) {
+            entered = enter(other, now);
+            if (entered != null) {
+                return entered;
+            }
+        }
+        exchange.record().instance = instance;
+        return enterOpenBackend(instance.health(), now);
+    }
+
+    private @Nullable HealthEvidence enter(Instance chosen, long now) {
+        Generation generation = chosen.health().enter(now, holdsPermit);
+        if (generation == null) {
+            return null;
+        }
+        instance = chosen;
+        chosen.sent(now);
+        permitGeneration = holdsPermit ? generation : null;
+        exchange.record().instance = chosen;
+        return HealthEvidence.ofCall(chosen.health(), generation, chosen, exchange, now);
+    }
+
+    /**
+     * Probes the instances that are out, as far as probes are due: with copies of the request, or rarely with
+     * the request itself.
+     *
+     * @return the instance that the request itself probes; null: none
+     */
+    private @Nullable Instance startProbeOfOpenInstance(long now) {
+        for (Instance open : backend.instances().out()) {
+            Health health = open.health();
+            switch (ProbeChoice.of(exchange, health.settings())) {
+                case SHADOW -> {
+                    Probe shadow = health.tryStartProbe(now, usualNanos(now), false);
+                    if (shadow != null) {
+                        ProbeChoice.sendShadow(exchange, backend, open, shadow);
+                    }
+                }
+                case CALLER, LAST_RESORT -> {
+                    probe = health.tryStartRareProbe(now, usualNanos(now));
+                    if (probe != null) {
+                        return open;
+                    }
+                }
+                case NONE -> {
+                    // The health prober sends the probes.
+                }
+            }
+        }
+        return null;
+    }
+
+    private @Nullable HealthEvidence enterOpenBackend(Health health, long now) {
         // While a breaker without enforcement is open, some calls serve as its probes. It would have refused
         // the others.
         return isRefusedByBreaker()
                 ? null
                 : HealthEvidence.ofUnenforced(health, health.tryStartProbe(now, usualNanos(now), true), exchange, now);
+    }
+
+    /** The instance that the attempt goes to. */
+    Instance instance() {
+        return instance;
     }
 
     /** Records that an attempt starts to use the permit. */
@@ -460,7 +559,7 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
         Probe started = probe;
         if (started != null) {
             // Without effect if the attempt has reported an outcome.
-            backend.health().probeFailed(started);
+            instance.health().probeFailed(started);
         }
         releaseCaps();
         endDryRun();

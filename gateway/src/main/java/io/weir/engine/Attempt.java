@@ -11,6 +11,7 @@ import io.weir.engine.Decision.Retry;
 import io.weir.engine.Decision.Step;
 import io.weir.health.BackendFailure;
 import io.weir.instance.Failures;
+import io.weir.instance.Instance;
 import io.weir.limit.Limit.Evidence;
 import io.weir.outcome.Reason;
 import io.weir.outcome.ThrottledLog;
@@ -53,6 +54,8 @@ abstract non-sealed class Attempt implements ExchangePhase {
 
     final Exchange exchange;
     final Backend backend;
+    /** The instance that the request goes to. */
+    final Instance instance;
 
     private final Admission admission;
     private final HealthEvidence evidence;
@@ -77,6 +80,7 @@ abstract non-sealed class Attempt implements ExchangePhase {
     Attempt(Exchange exchange, Admission admission, HealthEvidence evidence, long now) {
         this.exchange = exchange;
         this.backend = exchange.record().backend();
+        this.instance = admission.instance();
         this.admission = admission;
         this.evidence = evidence;
         this.startedAt = now;
@@ -166,7 +170,7 @@ abstract non-sealed class Attempt implements ExchangePhase {
         String read = caller.target();
         ExchangeTrace trace = exchange.record().trace();
         if (trace != null) {
-            traceContext = trace.attempted(backend, caller.method().name(), read, startedAt);
+            traceContext = trace.attempted(backend, instance, caller.method().name(), read, startedAt);
         }
         return read;
     }
@@ -174,7 +178,7 @@ abstract non-sealed class Attempt implements ExchangePhase {
     /** Writes the request's head. On the connection's event loop. */
     final void writeHead(HttpHeaders toBackend) {
         try {
-            exchange.record().caller().writeHead(toBackend, backend);
+            exchange.record().caller().writeHead(toBackend, instance.authority());
             CallerTimeout.write(toBackend, Math.max(1, exchange.timer().leftNanos(exchange.now())));
             if (traceContext != null) {
                 traceContext.accept(toBackend);

@@ -1,7 +1,7 @@
 package io.weir.engine;
 
 import io.weir.health.Health;
-import io.weir.instance.Pool;
+import io.weir.instance.Instances;
 import io.weir.limit.LimitInForce;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.limit.Tenants;
@@ -19,8 +19,7 @@ import org.jspecify.annotations.Nullable;
  * @param streams the limit on concurrent streams, without a queue
  * @param dryRunBulkhead the bulkhead of the dry run, which counts refusals while {@code bulkhead} is not
  *     enforced; null: the bulkhead is enforced
- * @param health the state of the circuit breaker
- * @param pool the connections
+ * @param instances the addresses, each with its connections and its health
  * @param retryBudget the retries that the backend can bear
  * @param serviceTime the estimate of the time that a call takes
  * @param tenants tells the tenants of the backend's calls apart; null: all calls are of one tenant
@@ -32,12 +31,16 @@ public record Backend(
         LimitInForce limit,
         QueueingBulkhead streams,
         @Nullable QueueingBulkhead dryRunBulkhead,
-        Health health,
-        Pool pool,
+        Instances instances,
         RetryBudget retryBudget,
         ServiceTimeEstimate serviceTime,
         @Nullable Tenants tenants,
         BackendObserver observer) {
+
+    /** The state of the circuit breaker. */
+    public Health health() {
+        return instances.health();
+    }
 
     /** The backend's name. */
     public String name() {

@@ -1,6 +1,5 @@
 package io.weir.engine;
 
-import java.net.URI;
 import java.util.BitSet;
 import java.util.Set;
 
@@ -8,8 +7,6 @@ import java.util.Set;
  * The configured part of a {@link Backend}. Immutable; a reload replaces it as a whole.
  *
  * @param name the backend's name
- * @param uri the address that its pool connects to
- * @param authority the value of the {@code Host} field
  * @param deadlineNanos time for one exchange
  * @param maxWaitNanos longest wait in the bulkhead's queue; 0: a call never waits
  * @param connectTimeoutNanos time to establish a connection
@@ -20,8 +17,6 @@ import java.util.Set;
  */
 public record BackendSettings(
         String name,
-        URI uri,
-        String authority,
         long deadlineNanos,
         long maxWaitNanos,
         long connectTimeoutNanos,

@@ -69,8 +69,10 @@ public interface Caller {
     /**
      * Writes the head of the request to the backend, without {@code X-Request-Timeout}; called for each
      * attempt.
+     *
+     * @param authority the {@code Host} of the instance that the request goes to
      */
-    void writeHead(HttpHeaders toBackend, Backend backend);
+    void writeHead(HttpHeaders toBackend, String authority);
 
     /**
      * Sends the head of the backend's answer, and its body as it arrives. {@link Exchange#flushed()} follows

@@ -3,6 +3,7 @@ package io.weir.engine;
 import io.netty.channel.EventLoop;
 import io.weir.drain.Drain;
 import io.weir.engine.Decision.Refuse;
+import io.weir.instance.Instance;
 import io.weir.limit.Priority;
 import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
@@ -110,6 +111,14 @@ public final class Engine {
     /** Ends every exchange: refuses the unanswered ones and resets the answers that have begun. */
     public void endAll() {
         inFlightByLoop.values().forEach(exchanges -> exchanges.shutDown(exchange -> true));
+    }
+
+    /**
+     * Moves the calls that wait in an instance which has opened to other instances, as far as they may be
+     * sent twice. From any thread.
+     */
+    public void leave(Instance opened) {
+        inFlightByLoop.values().forEach(exchanges -> exchanges.leave(opened));
     }
 
     /** The current time on the clock of all deadlines. */

@@ -8,6 +8,7 @@ import io.weir.engine.Decision.Refuse;
 import io.weir.engine.Decision.Retry;
 import io.weir.engine.Decision.Step;
 import io.weir.engine.ExchangePhase.EmptyPhase;
+import io.weir.instance.Instance;
 import io.weir.limit.Priority;
 import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
@@ -129,7 +130,7 @@ public final class Exchange {
                 case Step.ANSWER_FALLBACK -> answerFallback();
                 case Step.WAIT -> Step.WAIT;
                 case Retry retry -> backOff(retry);
-                case AskFallback fallbackBackend -> admit(fallbackBackend.backend(), null);
+                case AskFallback fallbackBackend -> admitFallback(fallbackBackend.backend());
                 case Refuse refuse -> refuse(refuse);
                 case BreakOff breakOff -> breakOff(breakOff);
             };
@@ -160,6 +161,11 @@ public final class Exchange {
             armTimer(now);
         }
         return decision;
+    }
+
+    private Decision admitFallback(Backend backend) {
+        record.leaveInstances();
+        return admit(backend, null);
     }
 
     /** Requests a permit for a body that is read ahead. */
@@ -212,6 +218,7 @@ public final class Exchange {
         if (!(phase instanceof Attempt attempt)) {
             throw new IllegalStateException("phase: " + phase + " (expected: an attempt)");
         }
+        record.instanceFailed();
         Backoff backoff = new Backoff(this, attempt, retry, now);
         phase = backoff;
         backoff.begin(retry, now);
@@ -335,6 +342,21 @@ public final class Exchange {
         loop.execute(() -> {
             if (isUnderWay()) {
                 apply(phase.cutShort(Reason.SHUTTING_DOWN, null));
+            }
+        });
+    }
+
+    /**
+     * The instance of the exchange has opened: a call that waits in it for its answer, and may be sent twice,
+     * goes to another one. From any thread.
+     */
+    void instanceOpened(Instance opened) {
+        loop.execute(() -> {
+            if (phase instanceof Attempt attempt && attempt.instance == opened) {
+                Retry retry = RetryDecider.afterEjection(attempt, now());
+                if (retry != null) {
+                    apply(retry);
+                }
             }
         });
     }

@@ -1,5 +1,7 @@
 package io.weir.engine;
 
+import io.weir.instance.Instance;
+import io.weir.instance.TriedInstances;
 import io.weir.limit.Priority;
 import io.weir.outcome.Reason;
 import io.weir.ratelimit.Quota;
@@ -34,6 +36,14 @@ public final class ExchangeRecord {
 
     @Nullable
     Reason fallbackReason;
+
+    /** The instance of the last attempt, of a backend with several; null: none yet. */
+    @Nullable
+    Instance instance;
+
+    /** The instances that have failed the exchange; null: none has. */
+    @Nullable
+    TriedInstances tried;
 
     int status;
     int attempts;
@@ -72,6 +82,31 @@ public final class ExchangeRecord {
     /** The backend of the last attempt, or of the last admission if there was no attempt. */
     public Backend backend() {
         return backend;
+    }
+
+    /** The instance of the last attempt; null: the backend has one instance, or there was no attempt. */
+    public @Nullable Instance instance() {
+        return instance;
+    }
+
+    /** The instances that have failed the exchange; null: none has. */
+    @Nullable
+    TriedInstances tried() {
+        return tried;
+    }
+
+    /** The exchange leaves its backend for the fallback's. */
+    void leaveInstances() {
+        instance = null;
+        tried = null;
+    }
+
+    /** The attempt at the present instance has failed. */
+    void instanceFailed() {
+        Instance failed = instance;
+        if (failed != null) {
+            tried = new TriedInstances(failed, tried);
+        }
     }
 
     /** The caller. */

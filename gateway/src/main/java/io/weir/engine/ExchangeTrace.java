@@ -1,6 +1,7 @@
 package io.weir.engine;
 
 import io.netty.handler.codec.http.HttpHeaders;
+import io.weir.instance.Instance;
 import io.weir.outcome.Reason;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -20,13 +21,14 @@ public interface ExchangeTrace {
     /**
      * An attempt begins.
      *
+     * @param instance the instance that the request goes to
      * @param method the method of the request to the backend
      * @param target the path and query of the request to the backend
      * @return writes the trace's context into the request's head, on any thread; null: the head stays as it
      *     is
      */
     @Nullable
-    Consumer<HttpHeaders> attempted(Backend backend, String method, String target, long now);
+    Consumer<HttpHeaders> attempted(Backend backend, Instance instance, String method, String target, long now);
 
     /** The head of the attempt's answer has arrived. */
     void answered(int status);

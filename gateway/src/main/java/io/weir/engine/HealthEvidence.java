@@ -5,6 +5,7 @@ import io.weir.health.BackendFailure;
 import io.weir.health.Generation;
 import io.weir.health.Health;
 import io.weir.health.Probe;
+import io.weir.instance.Instance;
 import io.weir.limit.Limit.Evidence;
 import io.weir.limit.LimitInForce;
 import io.weir.outcome.Reason;
@@ -29,6 +30,9 @@ final class HealthEvidence {
     private static final long LONGEST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
     private final Health health;
+    /** The instance whose load the call is part of; null: its backend has one instance. */
+    private final @Nullable Instance balanced;
+
     private final @Nullable Generation generation;
     private final @Nullable Probe probe;
     private final boolean isProbeRefusable;
@@ -48,9 +52,11 @@ final class HealthEvidence {
             @Nullable Generation generation,
             @Nullable Probe probe,
             boolean isProbeRefusable,
+            @Nullable Instance balanced,
             Exchange exchange,
             long now) {
         this.health = health;
+        this.balanced = balanced;
         this.generation = generation;
         this.probe = probe;
         this.isProbeRefusable = isProbeRefusable;
@@ -65,14 +71,19 @@ final class HealthEvidence {
         this.abandonedNanos = health.settings().abandonedNanos(usualNanos);
     }
 
-    /** The evidence of a call. The usual time of its route decides when the call waits for too long. */
-    static HealthEvidence ofCall(Health health, Generation generation, Exchange exchange, long now) {
-        return new HealthEvidence(health, generation, null, false, exchange, now);
+    /**
+     * The evidence of a call. The usual time of its route decides when the call waits for too long.
+     *
+     * @param balanced the instance, where the backend has several; else null
+     */
+    static HealthEvidence ofCall(
+            Health health, Generation generation, @Nullable Instance balanced, Exchange exchange, long now) {
+        return new HealthEvidence(health, generation, null, false, balanced, exchange, now);
     }
 
     /** The evidence of a probe. If it takes too long, its caller is refused. */
     static HealthEvidence ofProbe(Health health, Probe probe, Exchange exchange, long now) {
-        return new HealthEvidence(health, null, probe, true, exchange, now);
+        return new HealthEvidence(health, null, probe, true, null, exchange, now);
     }
 
     /**
@@ -81,7 +92,7 @@ final class HealthEvidence {
      * @param probe the probe as which the call also serves; null: the call is no evidence
      */
     static HealthEvidence ofUnenforced(Health health, @Nullable Probe probe, Exchange exchange, long now) {
-        return new HealthEvidence(health, null, probe, false, exchange, now);
+        return new HealthEvidence(health, null, probe, false, null, exchange, now);
     }
 
     /** The final head of the answer has arrived. */
@@ -92,14 +103,29 @@ final class HealthEvidence {
                 record.route().overdue().answered(now);
             }
             health.answered(generation, now);
+            if (balanced != null) {
+                balanced.answered(now);
+            }
             endOverdue();
         }
+    }
+
+    /** Whether the final head of the answer has arrived. */
+    boolean isAnswered() {
+        return isAnswered;
+    }
+
+    boolean isProbe() {
+        return probe != null;
     }
 
     /** The backend answered as expected. */
     void succeeded(long backendNanos, long now) {
         if (!begins()) {
             return;
+        }
+        if (balanced != null) {
+            balanced.served(backendNanos, now);
         }
         if (probe == null) {
             health.succeeded(generation, backendNanos, now);
@@ -112,6 +138,9 @@ final class HealthEvidence {
     void failed(long backendNanos, BackendFailure failure, long now) {
         if (!begins()) {
             return;
+        }
+        if (balanced != null) {
+            balanced.unserved(backendNanos, now);
         }
         if (probe == null) {
             health.failed(generation, backendNanos, failure, now);
@@ -127,7 +156,7 @@ final class HealthEvidence {
      */
     void refused(long backendNanos, BackendFailure failure, Evidence sign, long now) {
         if (limit.absorbs(sign, backendNanos)) {
-            ignored();
+            overloaded(backendNanos, failure, now);
         } else {
             failed(backendNanos, failure, now);
         }
@@ -144,11 +173,22 @@ final class HealthEvidence {
      */
     void timedOut(long backendNanos, BackendFailure failure, long now) {
         boolean isLate = failure == BackendFailures.of(Reason.DEADLINE_EXCEEDED);
-        if (sawPause(now) || (isLate && limit.absorbs(Evidence.TIMED_OUT, backendNanos))) {
+        if (sawPause(now)) {
             ignored();
+        } else if (isLate && limit.absorbs(Evidence.TIMED_OUT, backendNanos)) {
+            overloaded(backendNanos, failure, now);
         } else {
             failed(backendNanos, failure, now);
         }
+    }
+
+    /** A sign of overload: no failure of the backend, but a single instance that shows it has failed. */
+    private void overloaded(long backendNanos, BackendFailure failure, long now) {
+        if (balanced != null && !isReported) {
+            balanced.unserved(backendNanos, now);
+            health.overloaded(generation, failure, now);
+        }
+        ignored();
     }
 
     /** The attempt is no evidence. */
@@ -160,6 +200,9 @@ final class HealthEvidence {
 
     /** The caller ended the attempt: evidence of a stall if it had waited for long, else none. */
     void endedByCaller(long backendNanos, long now) {
+        if (balanced != null && !isAnswered && !isReported) {
+            balanced.unserved(backendNanos, now);
+        }
         if (waitedNanos(backendNanos, now) >= abandonedNanos) {
             stall(now);
         }

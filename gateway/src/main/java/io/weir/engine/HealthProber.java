@@ -10,6 +10,7 @@ import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpMethod;
 import io.weir.health.Health;
 import io.weir.health.Probe;
+import io.weir.instance.Instance;
 import java.util.Arrays;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
@@ -19,8 +20,8 @@ import reactor.core.publisher.Mono;
 import reactor.netty.http.client.HttpClientResponse;
 
 /**
- * Probes a backend's health path, or its gRPC health service, while its breaker is open, so that no caller's
- * request is used as a probe.
+ * Probes an instance's health path, or its gRPC health service, while its breaker is open, so that no
+ * caller's request is used as a probe.
  *
  * <p>Concurrency: confined to one event loop, except the event of the opening, which wakes the prober.
  */
@@ -36,7 +37,7 @@ public final class HealthProber {
     private static final String GRPC_STATUS = "grpc-status";
     private static final String GRPC_OK = "0";
 
-    private final Backend backend;
+    private final Instance instance;
     private final ProbeRequest request;
     private final EventLoop loop;
     private final LongSupplier nanoClock;
@@ -44,8 +45,8 @@ public final class HealthProber {
     private @Nullable Future<?> nextProbe;
     private volatile boolean closed;
 
-    private HealthProber(Backend backend, ProbeRequest request, EventLoop loop, LongSupplier nanoClock) {
-        this.backend = backend;
+    private HealthProber(Instance instance, ProbeRequest request, EventLoop loop, LongSupplier nanoClock) {
+        this.instance = instance;
         this.request = request;
         this.loop = loop;
         this.nanoClock = nanoClock;
@@ -53,21 +54,21 @@ public final class HealthProber {
     }
 
     /** A prober of a path that has not {@linkplain #start started}. A status below 400 means healthy. */
-    public static HealthProber ofPath(Backend backend, String path, EventLoop loop, LongSupplier nanoClock) {
+    public static HealthProber ofPath(Instance instance, String path, EventLoop loop, LongSupplier nanoClock) {
         DefaultHttpHeaders head = new DefaultHttpHeaders();
-        head.set(HttpHeaderNames.HOST, backend.settings().authority());
+        head.set(HttpHeaderNames.HOST, instance.authority());
         ProbeRequest.Rule rule = (answer, from) -> Mono.just(answer.status().code() < FIRST_UNHEALTHY_STATUS);
         return new HealthProber(
-                backend, new ProbeRequest(HttpMethod.GET, path, head, Unpooled.EMPTY_BUFFER, rule), loop, nanoClock);
+                instance, new ProbeRequest(HttpMethod.GET, path, head, Unpooled.EMPTY_BUFFER, rule), loop, nanoClock);
     }
 
     /**
      * A prober of gRPC's health service that has not {@linkplain #start started}. The status {@code SERVING}
      * of the whole server means healthy, if the call itself succeeds.
      */
-    public static HealthProber ofGrpcHealth(Backend backend, EventLoop loop, LongSupplier nanoClock) {
+    public static HealthProber ofGrpcHealth(Instance instance, EventLoop loop, LongSupplier nanoClock) {
         DefaultHttpHeaders head = new DefaultHttpHeaders();
-        head.set(HttpHeaderNames.HOST, backend.settings().authority());
+        head.set(HttpHeaderNames.HOST, instance.authority());
         head.set(HttpHeaderNames.CONTENT_TYPE, "application/grpc");
         head.set(HttpHeaderNames.TE, "trailers");
         ProbeRequest.Rule rule = (answer, from) -> from.inbound()
@@ -81,7 +82,7 @@ public final class HealthProber {
                 .flatMap(serves -> serves ? hasSucceeded(answer) : Mono.just(false))
                 .defaultIfEmpty(false);
         return new HealthProber(
-                backend, new ProbeRequest(HttpMethod.POST, GRPC_PATH, head, GRPC_REQUEST, rule), loop, nanoClock);
+                instance, new ProbeRequest(HttpMethod.POST, GRPC_PATH, head, GRPC_REQUEST, rule), loop, nanoClock);
     }
 
     /** Whether the trailers report no failure of the call. The body is complete. */
@@ -99,7 +100,7 @@ public final class HealthProber {
 
     /** Starts probing as soon as the breaker opens. */
     public void start() {
-        backend.health().whenOpened(this::wake);
+        instance.health().whenOpened(this::wake);
         // The breaker may be open already, if a reload created this prober.
         wake();
     }
@@ -114,7 +115,7 @@ public final class HealthProber {
     }
 
     private void schedule() {
-        Health health = backend.health();
+        Health health = instance.health();
         if (nextProbe == null && !closed && health.state() == State.OPEN) {
             long due = health.nanosToNextProbe();
             // While all probes are unanswered, the next probe is always due: without a delay this would spin.
@@ -126,9 +127,9 @@ public final class HealthProber {
 
     private void probe() {
         nextProbe = null;
-        Probe started = closed ? null : backend.health().tryStartProbe(nanoClock.getAsLong(), 0, false);
+        Probe started = closed ? null : instance.health().tryStartProbe(nanoClock.getAsLong(), 0, false);
         if (started != null) {
-            sender.send(backend, request, started);
+            sender.send(instance, request, started);
         }
         schedule();
     }

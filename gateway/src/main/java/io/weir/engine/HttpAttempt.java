@@ -69,7 +69,7 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
 
     @Override
     void start() {
-        backend.pool()
+        instance.pool()
                 .client()
                 .request(exchange.record().caller().method())
                 .uri(target())

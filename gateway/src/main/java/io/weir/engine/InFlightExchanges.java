@@ -1,6 +1,7 @@
 package io.weir.engine;
 
 import io.netty.channel.EventLoop;
+import io.weir.instance.Instance;
 import io.weir.overload.LoopPauses;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Predicate;
@@ -61,6 +62,21 @@ final class InFlightExchanges {
         }
         exchange.previous = null;
         exchange.next = null;
+    }
+
+    /** Moves the calls that wait in an instance which has opened to other instances. From any thread. */
+    void leave(Instance opened) {
+        try {
+            loop.execute(() -> {
+                for (Exchange exchange = first; exchange != null; exchange = exchange.next) {
+                    if (exchange.record().instance() == opened) {
+                        exchange.instanceOpened(opened);
+                    }
+                }
+            });
+        } catch (RejectedExecutionException e) {
+            log.debug("Nothing to move on a stopped event loop", e);
+        }
     }
 
     /**

@@ -4,6 +4,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.channel.EventLoop;
 import io.weir.health.Health;
 import io.weir.health.Probe;
+import io.weir.instance.Instance;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.LongSupplier;
@@ -29,7 +30,7 @@ import reactor.netty.http.client.HttpClientResponse;
  */
 final class ProbeCall {
 
-    private final Backend backend;
+    private final Instance instance;
     private final ProbeRequest request;
     private final Probe probe;
     private final LongSupplier nanoClock;
@@ -38,8 +39,8 @@ final class ProbeCall {
     private volatile @Nullable EventLoop connectionLoop;
     private volatile boolean isGivenUp;
 
-    ProbeCall(Backend backend, ProbeRequest request, Probe probe, LongSupplier nanoClock) {
-        this.backend = backend;
+    ProbeCall(Instance instance, ProbeRequest request, Probe probe, LongSupplier nanoClock) {
+        this.instance = instance;
         this.request = request;
         this.probe = probe;
         this.nanoClock = nanoClock;
@@ -47,7 +48,7 @@ final class ProbeCall {
 
     void send() {
         Disposable timeout = Schedulers.parallel().schedule(this::giveUp, probe.patienceNanos(), TimeUnit.NANOSECONDS);
-        subscription.update(backend.pool()
+        subscription.update(instance.pool()
                 .client()
                 .request(request.method())
                 .uri(request.target())
@@ -111,6 +112,6 @@ final class ProbeCall {
     }
 
     private Health health() {
-        return backend.health();
+        return instance.health();
     }
 }

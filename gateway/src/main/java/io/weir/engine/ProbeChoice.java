@@ -8,6 +8,7 @@ import io.weir.health.Health;
 import io.weir.health.HealthSettings;
 import io.weir.health.Probe;
 import io.weir.health.ProbeMode;
+import io.weir.instance.Instance;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import reactor.core.publisher.Mono;
@@ -62,19 +63,19 @@ enum ProbeChoice {
     }
 
     /** Sends a copy of the exchange's request as a probe. */
-    static void sendShadow(Exchange exchange, Backend backend, Probe probe) {
+    static void sendShadow(Exchange exchange, Backend backend, Instance instance, Probe probe) {
         try {
             Caller caller = exchange.record().caller();
             DefaultHttpHeaders head = new DefaultHttpHeaders();
-            caller.writeHead(head, backend);
+            caller.writeHead(head, instance.authority());
             CallerTimeout.write(head, probe.patienceNanos());
             head.set(FIELD, "shadow");
             ProbeRequest.Rule rule = (answer, from) -> Mono.just(
                     !backend.settings().failureStatuses().get(answer.status().code()));
             ProbeRequest copy = new ProbeRequest(caller.method(), caller.target(), head, Unpooled.EMPTY_BUFFER, rule);
-            exchange.engine().probes().send(backend, copy, probe);
+            exchange.engine().probes().send(instance, copy, probe);
         } catch (RuntimeException e) {
-            backend.health().probeFailed(probe);
+            instance.health().probeFailed(probe);
             log.error("Shadow probe of backend {} failed inside the gateway", backend.name(), e);
         }
     }

@@ -4,6 +4,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpMethod;
 import io.weir.health.Probe;
+import io.weir.instance.Instance;
 import java.util.function.LongSupplier;
 import reactor.core.publisher.Mono;
 import reactor.netty.Connection;
@@ -36,14 +37,14 @@ record ProbeRequest(HttpMethod method, String target, HttpHeaders head, ByteBuf 
     /** Sends probes; a test replaces it. */
     interface Sender {
 
-        /** Sends the probe, and reports its end to the backend's health. */
-        void send(Backend backend, ProbeRequest request, Probe probe);
+        /** Sends the probe, and reports its end to the instance's health. */
+        void send(Instance instance, ProbeRequest request, Probe probe);
     }
 
     static final int MAX_BODY_BYTES = 64 * 1024;
 
     /** Sends probes over the network. */
     static Sender overNetwork(LongSupplier nanoClock) {
-        return (backend, request, probe) -> new ProbeCall(backend, request, probe, nanoClock).send();
+        return (instance, request, probe) -> new ProbeCall(instance, request, probe, nanoClock).send();
     }
 }

@@ -3,6 +3,7 @@ package io.weir.engine;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.weir.engine.Decision.Refuse;
 import io.weir.engine.Decision.Retry;
+import io.weir.outcome.Reason;
 import io.weir.retry.RetryAfterField;
 import io.weir.retry.RetryPolicy;
 import org.jspecify.annotations.Nullable;
@@ -33,7 +34,7 @@ final class RetryDecider {
     static @Nullable Retry afterFailure(Attempt attempt, Refuse failure, boolean isUnsent, long now) {
         RetryPolicy policy = attempt.exchange.record().route().retry();
         if (policy == null) {
-            return isUnsent ? afterUnsent(attempt, failure, now) : null;
+            return isUnsent || isRepeatableElsewhere(attempt, failure) ? withoutPolicy(attempt, failure, now) : null;
         }
         if (!isAllowed(attempt, policy)) {
             return null;
@@ -43,18 +44,63 @@ final class RetryDecider {
     }
 
     /**
-     * Retries once, without a backoff. A denial by the budget is not counted, since no policy asked for the
-     * retry.
+     * Whether another instance can get the call: it has not been sent, or it may be sent twice and its
+     * connection was lost before the answer's head.
      */
-    private static @Nullable Retry afterUnsent(Attempt attempt, Refuse failure, long now) {
-        if (attempt.exchange.record().attempts() > 1
+    private static boolean isRepeatableElsewhere(Attempt attempt, Refuse failure) {
+        if (!hasAnotherInstance(attempt)) {
+            return false;
+        }
+        return switch (failure.reason()) {
+            case CONNECT_TIMEOUT, CONNECT_FAILED -> true;
+            case CONNECTION_LOST -> {
+                Caller caller = attempt.exchange.record().caller();
+                yield RetryPolicy.isRepeatable(caller.method(), caller.hasBody()) && !attempt.exchange.isStream();
+            }
+            default -> false;
+        };
+    }
+
+    private static boolean hasAnotherInstance(Attempt attempt) {
+        return attempt.backend
+                .instances()
+                .hasAnother(attempt.instance, attempt.exchange.record().tried());
+    }
+
+    /**
+     * Retries without a backoff: once, or as long as there is an instance that has not failed the call. A
+     * denial by the budget is not counted, since no policy asked for the retry.
+     */
+    private static @Nullable Retry withoutPolicy(Attempt attempt, Refuse failure, long now) {
+        boolean isLost = failure.reason() == Reason.CONNECTION_LOST && isRepeatableElsewhere(attempt, failure);
+        if ((attempt.exchange.record().attempts() > 1 && !hasAnotherInstance(attempt))
                 || attempt.exchange.timer().leftNanos(now) <= 0
-                || !attempt.withdraw()
+                || (!isLost && !attempt.withdraw())
                 || !attempt.backend.retryBudget().tryWithdraw(now)) {
             return null;
         }
         attempt.backend.observer().retried(true);
         return new Retry(0, failure, 0);
+    }
+
+    /**
+     * The retry of a call whose instance has opened while the call waited for its answer; null: it goes on
+     * waiting.
+     */
+    static @Nullable Retry afterEjection(Attempt attempt, long now) {
+        Exchange exchange = attempt.exchange;
+        Caller caller = exchange.record().caller();
+        boolean isRepeatable = RetryPolicy.isRepeatable(caller.method(), caller.hasBody()) && !exchange.isStream();
+        if (attempt.evidence().isAnswered()
+                || attempt.evidence().isProbe()
+                || !hasAnotherInstance(attempt)
+                || exchange.timer().leftNanos(now) <= 0
+                || !(isRepeatable || attempt.withdraw())
+                || !attempt.backend.retryBudget().tryWithdraw(now)) {
+            return null;
+        }
+        attempt.backend.observer().retried(true);
+        return new Retry(0, Refuse.CIRCUIT_OPEN, 0);
     }
 
     private static boolean isAllowed(Attempt attempt, RetryPolicy policy) {

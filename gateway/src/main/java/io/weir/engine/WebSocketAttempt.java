@@ -74,7 +74,7 @@ final class WebSocketAttempt extends HttpAttempt {
                 .handlePing(true)
                 .maxFramePayloadLength(exchange.engine().limits().maxFrameBytes())
                 .protocols(protocols);
-        backend.pool()
+        instance.pool()
                 .client()
                 .doOnRequest(this::prepareHandshake)
                 .websocket(spec.build())

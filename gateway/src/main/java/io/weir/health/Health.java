@@ -7,6 +7,7 @@ import io.weir.health.HealthState.Closed;
 import io.weir.health.HealthState.Forced;
 import io.weir.health.HealthState.HalfOpen;
 import io.weir.health.HealthState.Open;
+import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -62,7 +63,9 @@ public final class Health {
     private static final int MAX_RELAPSES = 5;
     private static final double NANOS_PER_SECOND = 1e9;
 
-    private final String name;
+    /** The subject of log lines, such as {@code backend orders}. */
+    private final String subject;
+
     private final Permits compartment;
     private final LongSupplier nanoClock;
     private final DoubleSupplier random;
@@ -71,6 +74,14 @@ public final class Health {
     private final RegisteredBreaker face;
     private volatile HealthSettings settings;
     private volatile Runnable whenOpened = () -> {};
+    /** Of an instance: the group in which it has peers; null: it has none. */
+    private volatile @Nullable HealthGroup peers;
+    /** Of an instance with peers: its share of the backend's limit. */
+    private volatile double share = 1;
+    /** Of a backend with several instances: their group; null: it has one. */
+    private volatile @Nullable HealthGroup members;
+    /** Only judged within a group. */
+    private final RecentOutcomes recent = new RecentOutcomes();
 
     /**
      * A health without any evidence: closed.
@@ -82,7 +93,36 @@ public final class Health {
      */
     public Health(
             String name, HealthSettings settings, Permits compartment, LongSupplier nanoClock, DoubleSupplier random) {
-        this.name = name;
+        this(name, "backend " + name, settings, compartment, nanoClock, random);
+    }
+
+    /**
+     * The health of an instance without any evidence: closed. A {@link HealthGroup} connects it with its
+     * backend's.
+     *
+     * @param name the backend's name
+     * @param address the instance's address
+     * @param compartment the permits of the backend's calls
+     */
+    public static Health ofInstance(
+            String name,
+            String address,
+            HealthSettings settings,
+            Permits compartment,
+            LongSupplier nanoClock,
+            DoubleSupplier random) {
+        return new Health(
+                name, "instance " + address + " of backend " + name, settings, compartment, nanoClock, random);
+    }
+
+    private Health(
+            String name,
+            String subject,
+            HealthSettings settings,
+            Permits compartment,
+            LongSupplier nanoClock,
+            DoubleSupplier random) {
+        this.subject = subject;
         this.settings = settings;
         this.compartment = compartment;
         this.nanoClock = nanoClock;
@@ -132,6 +172,10 @@ public final class Health {
     public void answered(@Nullable Generation generation, long now) {
         if (generation != null) {
             generation.answered(now);
+            HealthGroup group = peers;
+            if (group != null) {
+                group.answered(now);
+            }
         }
     }
 
@@ -150,12 +194,14 @@ public final class Health {
             when closed.generation() == generation -> {
                 Snapshot rates = closed.window().record(backendNanos, slow ? Outcome.SLOW_SUCCESS : Outcome.SUCCESS);
                 openIfFailing(closed, rates, null, now);
+                tellPeers(backendNanos, null, now);
             }
             case HalfOpen ramp
             when ramp.generation() == generation -> {
                 ramp.window().record(backendNanos, Outcome.SUCCESS);
                 ramp.succeeded();
                 rampChanged(ramp, now);
+                tellPeers(backendNanos, null, now);
             }
             // After failures, an answer to an earlier call is no new evidence. After a stall, any answer
             // shows that the backend answers again.
@@ -185,11 +231,13 @@ public final class Health {
             when closed.generation() == generation -> {
                 Snapshot rates = closed.window().record(backendNanos, slow ? Outcome.SLOW_ERROR : Outcome.ERROR);
                 openIfFailing(closed, rates, failure, now);
+                tellPeers(backendNanos, failure, now);
             }
             case HalfOpen ramp
             when ramp.generation() == generation -> {
                 ramp.window().record(backendNanos, Outcome.ERROR);
                 ramp.failed(now);
+                tellPeers(backendNanos, failure, now);
                 if (ramp.isFailing(settings.breaker().failureRateThreshold())) {
                     open(ramp, false, "failing, " + ramp.counts() + ": " + failure.getMessage(), now);
                 }
@@ -200,6 +248,55 @@ public final class Health {
             default -> {
                 // While open, a failure is no new evidence. In other states, the call is of an earlier
                 // generation.
+            }
+        }
+    }
+
+    private void tellPeers(long backendNanos, @Nullable BackendFailure failure, long now) {
+        HealthGroup group = peers;
+        if (group == null) {
+            return;
+        }
+        if (failure == null) {
+            group.succeeded(this, backendNanos, now);
+        } else {
+            group.failed(this, backendNanos, failure, now);
+        }
+    }
+
+    /**
+     * A call ended with a sign of overload, which is no failure of the backend. An instance whose peers show
+     * no such sign has failed.
+     *
+     * @param generation as for {@link #succeeded}
+     */
+    public void overloaded(@Nullable Generation generation, BackendFailure failure, long now) {
+        HealthGroup group = peers;
+        if (group != null && generation != null && generation == generation()) {
+            group.overloaded(this, failure, now);
+        }
+    }
+
+    /** Of a backend with several instances: the result of a call to one of them. */
+    void pool(long backendNanos, @Nullable BackendFailure failure, long now) {
+        boolean slow = backendNanos >= settings.slowNanos();
+        if (failure == null) {
+            face.publishSuccess(backendNanos);
+        } else {
+            face.publishError(backendNanos, failure);
+        }
+        Outcome outcome;
+        if (failure == null) {
+            outcome = slow ? Outcome.SLOW_SUCCESS : Outcome.SUCCESS;
+        } else {
+            outcome = slow ? Outcome.SLOW_ERROR : Outcome.ERROR;
+        }
+        switch (state.get()) {
+            case Closed closed -> openIfFailing(closed, closed.window().record(backendNanos, outcome), failure, now);
+            case Forced forced -> forced.window().record(backendNanos, outcome);
+            case HalfOpen ramp -> ramp.window().record(backendNanos, outcome);
+            case Open open -> {
+                // The call was sent before the instances opened.
             }
         }
     }
@@ -215,9 +312,18 @@ public final class Health {
         if (generation == null || seen.generation() != generation || seen instanceof Forced) {
             return;
         }
+        HealthGroup group = peers;
+        if (group != null) {
+            group.stalled(sentAt, now);
+        }
         int calls = generation.stalled(sentAt);
-        int limit = seen instanceof HalfOpen ramp ? Math.min(ramp.ramp(), compartment.limit()) : compartment.limit();
-        if (calls >= Math.min(settings.breaker().stallCalls(), limit)) {
+        int limit = compartment.limit();
+        if (seen instanceof HalfOpen ramp) {
+            limit = Math.min(ramp.ramp(), limit);
+        }
+        int configured = settings.breaker().stallCalls();
+        int stallCalls = group == null ? configured : group.stallCalls(configured, sentAt);
+        if (calls >= Math.min(stallCalls, limit)) {
             open(
                     seen,
                     true,
@@ -254,8 +360,24 @@ public final class Health {
                 : null;
     }
 
+    /**
+     * Starts a caller's request as a probe of an instance while other instances could serve it. The intervals
+     * double up to half a minute: each such probe may cost its caller the answer.
+     *
+     * @param usualNanos as for {@link #tryStartProbe}
+     */
+    public @Nullable Probe tryStartRareProbe(long now, long usualNanos) {
+        return state.get() instanceof Open open
+                ? open.probes().tryStartRare(now, open.since(), settings.probeNanos(usualNanos))
+                : null;
+    }
+
     /** Whether {@link #tryStartLastResort} would start a probe. */
     public boolean isLastResortDue(long now, long usualNanos) {
+        HealthGroup group = members;
+        if (group != null) {
+            return group.isLastResortDue(now, usualNanos);
+        }
         return state.get() instanceof Open open && open.probes().isLastResortDue(now, settings.probeNanos(usualNanos));
     }
 
@@ -273,6 +395,10 @@ public final class Health {
 
     /** Time until the next probe; zero if the breaker is not open, or if a probe is due. */
     public long nanosToNextProbe() {
+        HealthGroup group = members;
+        if (group != null) {
+            return group.nanosToNextProbe();
+        }
         return state.get() instanceof Open open
                 ? open.probes().nanosToNextProbe(nanoClock.getAsLong(), settings.probeNanos(0))
                 : 0;
@@ -280,6 +406,10 @@ public final class Health {
 
     /** Probes under way. */
     public int probesUnderWay() {
+        HealthGroup group = members;
+        if (group != null) {
+            return group.probesUnderWay();
+        }
         return state.get() instanceof Open open ? open.probes().underWay() : 0;
     }
 
@@ -293,6 +423,10 @@ public final class Health {
     /** Forces the breaker open: it refuses every call until {@linkplain #release() released}. */
     public void forceOpen() {
         force(null);
+        HealthGroup group = members;
+        if (group != null) {
+            group.forceAll(true);
+        }
     }
 
     /**
@@ -301,6 +435,10 @@ public final class Health {
      */
     public void forceClosed() {
         force(new Generation(nanoClock.getAsLong()));
+        HealthGroup group = members;
+        if (group != null) {
+            group.forceAll(false);
+        }
     }
 
     private void force(@Nullable Generation generation) {
@@ -310,6 +448,10 @@ public final class Health {
 
     /** Ends a forced state. The breaker is then closed, with an empty window. */
     public void release() {
+        HealthGroup group = members;
+        if (group != null) {
+            group.releaseAll();
+        }
         replace(fresh("released by an operator"));
     }
 
@@ -323,7 +465,10 @@ public final class Health {
 
     /** Half-opens an open breaker. For Resilience4j's interface. */
     void halfOpenNow() {
-        if (state.get() instanceof Open open) {
+        HealthGroup group = members;
+        if (group != null) {
+            group.halfOpenAll();
+        } else if (state.get() instanceof Open open) {
             halfOpen(open, "half-opened through Resilience4j", nanoClock.getAsLong());
         }
     }
@@ -365,7 +510,7 @@ public final class Health {
     }
 
     private void rampChanged(HalfOpen ramp, long now) {
-        if (ramp.ramp() >= compartment.limit() || ramp.isSettled(now, SETTLED_NANOS)) {
+        if (ramp.ramp() >= share * compartment.limit() || ramp.isSettled(now, SETTLED_NANOS)) {
             close(ramp, now);
         } else {
             compartment.limitChanged();
@@ -378,7 +523,8 @@ public final class Health {
             return;
         }
         if (rates.getNumberOfFailedCalls() > 0
-                && rates.getFailureRate() >= settings.breaker().failureRateThreshold()) {
+                && rates.getFailureRate() >= settings.breaker().failureRateThreshold()
+                && isForItToOpen(false, settings.breaker().failureRateThreshold(), now)) {
             open(
                     closed,
                     false,
@@ -389,7 +535,8 @@ public final class Health {
                                     last == null ? "" : ": " + last.getMessage()),
                     now);
         } else if (rates.getTotalNumberOfSlowCalls() > 0
-                && rates.getSlowCallRate() >= settings.breaker().slowCallRateThreshold()) {
+                && rates.getSlowCallRate() >= settings.breaker().slowCallRateThreshold()
+                && isForItToOpen(true, settings.breaker().slowCallRateThreshold(), now)) {
             open(
                     closed,
                     false,
@@ -399,11 +546,100 @@ public final class Health {
         }
     }
 
+    private boolean isForItToOpen(boolean isSlow, float thresholdPercent, long now) {
+        HealthGroup own = members;
+        HealthGroup shared = peers;
+        return (own == null || own.failAlike(isSlow, thresholdPercent, now))
+                && (shared == null || !shared.isLikeItsPeers(this, isSlow, thresholdPercent, now));
+    }
+
     private void open(HealthState from, boolean isStalled, String why, long now) {
         int relapses = relapses(from, now);
         ProbeSchedule probes = new ProbeSchedule(settings, random, now);
         if (transition(from, new Open(probes, rates(from), isStalled, relapses, now, why))) {
             whenOpened.run();
+            HealthGroup group = members;
+            if (group != null) {
+                group.openAll(isStalled, why, now);
+            }
+        }
+    }
+
+    /** The instance fails, and its peers do not. */
+    void eject(String why, long now) {
+        if (state.get() instanceof Closed closed) {
+            open(closed, false, why, now);
+        }
+    }
+
+    /** All instances of the backend open. */
+    void openWithPeers(boolean isStalled, String why, long now) {
+        HealthState seen = state.get();
+        while (seen.generation() != null && !(seen instanceof Forced)) {
+            open(seen, isStalled, why, now);
+            seen = state.get();
+        }
+    }
+
+    /**
+     * Derives the state of a backend with several instances.
+     *
+     * @param in the instances that are in
+     * @param opened the instance that has just opened; null: none has
+     */
+    void follow(int in, @Nullable Health opened) {
+        long now = nanoClock.getAsLong();
+        HealthState seen = state.get();
+        if (in == 0 && (seen instanceof Closed || seen instanceof HalfOpen)) {
+            boolean isStalled = opened != null && opened.state.get() instanceof Open open && open.isStalled();
+            String why =
+                    opened == null ? "all instances are open" : "all instances are open; the last: " + opened.why();
+            open(seen, isStalled, why, now);
+        } else if (in > 0 && seen instanceof Open open) {
+            transition(
+                    open,
+                    new Closed(new Generation(now), window(), open.relapses(), now, now, "an instance answers again"));
+        } else if (opened != null && seen instanceof Closed closed) {
+            // The results of the instance that has opened say nothing about the others.
+            transition(
+                    closed,
+                    new Closed(
+                            closed.generation(),
+                            window(),
+                            closed.relapses(),
+                            closed.recoveredAt(),
+                            closed.since(),
+                            closed.why()));
+        }
+        compartment.limitChanged();
+    }
+
+    /** Becomes a member of a group, in place of its present one. */
+    void join(HealthGroup group, double shareOfLimit) {
+        share = shareOfLimit;
+        peers = group;
+    }
+
+    /** Becomes the health of a backend with these instances. */
+    @Nullable
+    HealthGroup lead(HealthGroup group) {
+        HealthGroup previous = members;
+        members = group;
+        return previous;
+    }
+
+    /** Leaves the group, with which the instance has left the backend. */
+    void leavePeers() {
+        peers = null;
+    }
+
+    /** Becomes the health of a backend with one instance. */
+    public void becomeSingle() {
+        HealthGroup previous = members;
+        members = null;
+        if (previous != null) {
+            previous.leave(List.of());
+            compartment.limitChanged();
         }
     }
 
@@ -459,6 +695,13 @@ public final class Health {
         }
         compartment.limitChanged();
         report(from.word(), to);
+        HealthGroup group = peers;
+        if (group != null && (from.word() != to.word() || from instanceof Forced)) {
+            if (to.generation() == null || from.generation() == null) {
+                recent.clear();
+            }
+            group.changed(to instanceof Open ? this : null);
+        }
         return true;
     }
 
@@ -467,10 +710,10 @@ public final class Health {
             return;
         }
         switch (to) {
-            case Open open -> log.warn("Breaker of backend {} opened: {}", name, open.why());
-            case HalfOpen ramp -> log.info("Breaker of backend {} half-opened: {}", name, ramp.why());
-            case Closed closed -> log.info("Breaker of backend {} closed: {}", name, closed.why());
-            case Forced forced -> log.warn("Breaker of backend {} is {}", name, stateWord(forced.word()));
+            case Open open -> log.warn("Breaker of {} opened: {}", subject, open.why());
+            case HalfOpen ramp -> log.info("Breaker of {} half-opened: {}", subject, ramp.why());
+            case Closed closed -> log.info("Breaker of {} closed: {}", subject, closed.why());
+            case Forced forced -> log.warn("Breaker of {} is {}", subject, stateWord(forced.word()));
         }
         face.publishTransition(from, to.word());
     }
@@ -511,6 +754,10 @@ public final class Health {
     /** The limit on calls that the state sets; {@link Integer#MAX_VALUE}: none. */
     public int maxCalls() {
         HealthSettings inForce = settings;
+        HealthGroup group = members;
+        if (group != null) {
+            return inForce.breaker().enforce() ? group.maxCalls(compartment.limit()) : Integer.MAX_VALUE;
+        }
         return state.get() instanceof HalfOpen ramp && inForce.breaker().enforce() ? ramp.ramp() : Integer.MAX_VALUE;
     }
 
@@ -561,7 +808,32 @@ public final class Health {
 
     /** Calls under way that have waited for the stall time. */
     public int overdue() {
-        return overdue.get();
+        HealthGroup group = members;
+        return overdue.get() + (group == null ? 0 : group.overdue());
+    }
+
+    /** Calls with a permit that the present state has let in. */
+    public int inFlight() {
+        Generation generation = generation();
+        return generation == null ? 0 : generation.inFlight();
+    }
+
+    /** Whether calls are permitted. Unlike {@link #permits}, it changes nothing. */
+    public boolean isIn() {
+        return generation() != null;
+    }
+
+    /** Whether the ramp of a recovering instance has no room for another call. */
+    public boolean isRampFull() {
+        return state.get() instanceof HalfOpen ramp && ramp.generation().inFlight() >= ramp.ramp();
+    }
+
+    boolean isRamping() {
+        return state.get() instanceof HalfOpen;
+    }
+
+    RecentOutcomes recent() {
+        return recent;
     }
 
     /** The entry in Resilience4j's registry. */

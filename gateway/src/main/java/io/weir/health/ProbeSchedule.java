@@ -1,5 +1,6 @@
 package io.weir.health;
 
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
@@ -24,6 +25,7 @@ final class ProbeSchedule {
     private static final double JITTER = 0.1;
     private static final int LAST_RESORT_INTERVALS = 2;
     private static final int LARGEST_EXPONENT = 20;
+    private static final long LONGEST_RARE_NANOS = TimeUnit.SECONDS.toNanos(30);
 
     private final long intervalNanos;
     private final int maxProbes;
@@ -86,6 +88,17 @@ final class ProbeSchedule {
         }
         underWay.incrementAndGet();
         return new Probe(this, stallNanos, false, true);
+    }
+
+    /**
+     * As {@link #tryStartLastResort}, at intervals that double.
+     *
+     * @param since the moment of the opening
+     */
+    @Nullable
+    Probe tryStartRare(long now, long since, long stallNanos) {
+        long last = lastStartedAt.get();
+        return now - last < Math.min(LONGEST_RARE_NANOS, last - since) ? null : tryStartLastResort(now, stallNanos);
     }
 
     boolean isLastResortDue(long now, long stallNanos) {

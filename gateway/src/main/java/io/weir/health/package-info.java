@@ -38,6 +38,13 @@
  * at least ten calls reaches the threshold, or if the backend stalls. If that happens within ten seconds of
  * the recovery, the next ramp has half the pace; the probes keep theirs.
  *
+ * <p><b>Several instances.</b> Each instance of a backend has a {@code Health} of its own, and the backend's
+ * follows from them: {@link io.weir.health.HealthGroup} has the rules by which an instance is ejected, or all
+ * of them open together. An instance that is open gets probes only, while the others serve the callers. The
+ * probes are copies of requests that go to other instances; where nothing can be copied, one caller serves as
+ * the probe, at intervals that double up to half a minute. The limit on calls follows the share of the
+ * instances that are in.
+ *
  * <p><b>Only the backend's behaviour is evidence.</b> The engine decides which results are reported: the
  * gateway's own refusals, pauses and local errors never count, nor do callers that leave earlier than
  * described above, or that set deadlines which no backend can meet. Results of calls that were sent before

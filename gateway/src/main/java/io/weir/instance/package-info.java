@@ -1,12 +1,37 @@
 /**
- * A backend's own connections, and the corrections to Reactor Netty's client that a proxy needs.
+ * The instances of a backend: the choice among them, their connections, and the corrections to Reactor
+ * Netty's client that a proxy needs.
  *
- * <p>Each backend has a pool of its own ({@link io.weir.instance.Pool}), so that no backend uses up the
- * connections of another. The pool has a connection for every permit and every probe. It has as many again
- * for calls that hang when the breaker opens: these give their permits back and keep their connections. The
- * headroom is for connections that are being closed. Since permits are taken first, requests never wait in
- * the pool's pending queue (Reactor Netty's limits on it are best-effort under load, reactor-netty issue
- * 2261). A request that waits there is a defect, and a meter shows it.
+ * <p><b>Instances.</b> A backend has one or more instances ({@link io.weir.instance.Instance}): an address
+ * with its own pool and its own {@link io.weir.health.Health}. The limit, the queue and the retry budget
+ * belong to the backend. With one instance, its health is the backend's, and nothing is chosen. With several,
+ * the engine chooses one when a call has its permit, and not when the call enters the queue: the instances
+ * may change while it waits. {@link io.weir.instance.Choice} has the algorithm;
+ * {@link io.weir.instance.Instances} holds the choice among those that are in, and replaces it when a health
+ * changes.
+ *
+ * <p>A call that fails on one instance, and is sent again, goes to an instance that has not failed it yet
+ * ({@link io.weir.instance.TriedInstances}). A call that was not sent is sent again without a {@code retry},
+ * and so is one without a body and with an idempotent method whose connection was lost before the answer's
+ * head. The retry budget bounds both.
+ *
+ * <p>The latency of an instance rises at once and decays in ten seconds ({@link io.weir.instance.PeakEwma});
+ * a failure never lowers it. A silence that is longer than the usual latency counts as latency. So an
+ * instance that hangs gets only a few calls even before its health opens.
+ *
+ * <p>Rejected alternatives: the least loaded of all instances sends the calls of all gateways to the same
+ * one. Round-robin sends a slow instance as many calls as a fast one. Envoy's panic mode, which sends calls
+ * to ejected instances when few are left, makes callers wait for instances that are known to be down.
+ *
+ * <p>Limitations: a name with several addresses is one instance. A new instance gets its full share at once.
+ * A WebSocket and a stream do not count as load. An adaptive limit does not learn while an instance is out.
+ *
+ * <p><b>Pools.</b> Each instance has a pool of its own ({@link io.weir.instance.Pool}), so that no backend
+ * uses up the connections of another. The pool has a connection for every permit and every probe. It has as
+ * many again for calls that hang when the breaker opens: these give their permits back and keep their
+ * connections. The headroom is for connections that are being closed. Since permits are taken first, requests
+ * never wait in the pool's pending queue (Reactor Netty's limits on it are best-effort under load,
+ * reactor-netty issue 2261). A request that waits there is a defect, and a meter shows it.
  *
  * <p>Connections are reused last in, first out. A connection that is idle for longer than {@code max-idle} is
  * closed; that is less than the usual keep-alive time of backends, so that a request seldom meets a

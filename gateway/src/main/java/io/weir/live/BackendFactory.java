@@ -1,6 +1,7 @@
 package io.weir.live;
 
 import io.weir.config.BackendProperties;
+import io.weir.config.InstanceProperties;
 import io.weir.engine.Backend;
 import io.weir.engine.BackendSettings;
 import io.weir.engine.Enforcement;
@@ -8,6 +9,8 @@ import io.weir.engine.HealthProber;
 import io.weir.engine.ServiceTimeEstimate;
 import io.weir.health.Health;
 import io.weir.health.HealthSettings;
+import io.weir.instance.Instance;
+import io.weir.instance.Instances;
 import io.weir.instance.Pool;
 import io.weir.limit.LimitInForce;
 import io.weir.limit.LimitLog;
@@ -21,9 +24,14 @@ import io.weir.metrics.MeterBook;
 import io.weir.metrics.MeterScope;
 import io.weir.retry.RetryBudget;
 import java.net.URI;
+import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import java.util.function.DoubleSupplier;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -41,6 +49,7 @@ public final class BackendFactory {
     private final LittlesLawProperties littlesLaw;
     private final LongSupplier nanoClock;
     private final DoubleSupplier random;
+    private final Consumer<Instance> onOpened;
 
     /**
      * A factory of a gateway's backends.
@@ -48,6 +57,7 @@ public final class BackendFactory {
      * @param littlesLaw the properties of the estimate of each backend's service time
      * @param nanoClock {@link System#nanoTime}, except in tests
      * @param random 0 (inclusive) to 1 (exclusive); jitters probes
+     * @param onOpened is told each instance that opens while others of its backend may be in
      */
     public BackendFactory(
             Resilience4jRegistries registries,
@@ -55,7 +65,9 @@ public final class BackendFactory {
             MeterBook meterBook,
             LittlesLawProperties littlesLaw,
             LongSupplier nanoClock,
-            DoubleSupplier random) {
+            DoubleSupplier random,
+            Consumer<Instance> onOpened) {
+        this.onOpened = onOpened;
         this.registries = registries;
         this.pools = pools;
         this.meterBook = meterBook;
@@ -73,7 +85,6 @@ public final class BackendFactory {
      */
     ManagedBackend create(String name, BackendProperties properties, int permits, BackendPlan plan) {
         @Nullable Object sslBundle = pools.sslBundle(properties);
-        Pool pool = pool(name, properties, plan);
         // The limit resizes it.
         QueueingBulkhead bulkhead = new QueueingBulkhead(permits, 0);
         QueueingBulkhead streams = new QueueingBulkhead(properties.maxStreams(), 0);
@@ -88,6 +99,7 @@ public final class BackendFactory {
         RegisteredBulkhead registered =
                 RegisteredBulkhead.register(registries.bulkheads(), name, bulkhead, limit, Map.of());
         Health health = new Health(name, settings, new CompartmentPermits(bulkhead, limit), nanoClock, random);
+        Instances instances = instances(name, properties, health, new CompartmentPermits(bulkhead, limit), plan);
         limit.limitBy(health::maxCalls);
         registries.breakers().remove(name);
         plan.onRollback(() -> registries.breakers().remove(name));
@@ -104,7 +116,7 @@ public final class BackendFactory {
                 streams,
                 properties.bulkhead().maxWait(properties.deadline()).toNanos(),
                 health,
-                pool,
+                instances,
                 retryBudget,
                 serviceTime.littlesLaw());
         meters.onRejected(registered::publishRejected);
@@ -115,14 +127,13 @@ public final class BackendFactory {
                 limit,
                 streams,
                 dryRunBulkhead(properties, null),
-                health,
-                pool,
+                instances,
                 retryBudget,
                 serviceTime,
                 tenants(properties, null),
                 meters);
         return new ManagedBackend(
-                properties, settings, backend, limit, registered, meters, sslBundle, prober(backend, properties));
+                properties, settings, backend, limit, registered, meters, sslBundle, probers(backend, properties));
     }
 
     /**
@@ -134,7 +145,7 @@ public final class BackendFactory {
         Backend old = before.backend();
         String name = old.name();
         @Nullable Object sslBundle = pools.sslBundle(properties);
-        Pool pool = pools.isReusable(before, properties) ? old.pool() : pool(name, properties, plan);
+        Instances instances = instances(before, properties, plan);
         RetryBudget retryBudget =
                 properties.retryBudget().equals(before.properties().retryBudget())
                         ? old.retryBudget()
@@ -145,8 +156,7 @@ public final class BackendFactory {
                 old.limit(),
                 old.streams(),
                 dryRunBulkhead(properties, old.dryRunBulkhead()),
-                old.health(),
-                pool,
+                instances,
                 retryBudget,
                 old.serviceTime(),
                 tenants(properties, old.tenants()),
@@ -159,7 +169,7 @@ public final class BackendFactory {
                 before.registeredBulkhead(),
                 before.meters(),
                 sslBundle,
-                prober(backend, properties));
+                probers(backend, properties));
     }
 
     /** Whether a backend's connections use the present SSL bundle. */
@@ -170,8 +180,6 @@ public final class BackendFactory {
     private static BackendSettings backendSettings(String name, BackendProperties properties) {
         return new BackendSettings(
                 name,
-                properties.uri(),
-                authority(properties.uri()),
                 properties.deadline().toNanos(),
                 properties.bulkhead().maxWait(properties.deadline()).toNanos(),
                 properties.connection().connectTimeout().toNanos(),
@@ -184,13 +192,65 @@ public final class BackendFactory {
                         properties.deadlineEnforce()));
     }
 
-    /** The value of {@code Host}: without a port if the URI has none. */
-    private static String authority(URI uri) {
-        return uri.getPort() == -1 ? uri.getHost() : uri.getHost() + ':' + uri.getPort();
+    private Instances instances(
+            String name, BackendProperties properties, Health health, CompartmentPermits permits, BackendPlan plan) {
+        return assemble(
+                properties,
+                health,
+                address -> new Instance(
+                        address.uri(),
+                        address.weight(),
+                        pool(name, properties, address.uri(), plan),
+                        instanceHealth(name, properties, address.uri(), permits)));
     }
 
-    private Pool pool(String name, BackendProperties properties, BackendPlan plan) {
-        Pool pool = pools.create(name, properties);
+    /** The instances after a change; those whose address stays keep their connections and their health. */
+    private Instances instances(ManagedBackend before, BackendProperties properties, BackendPlan plan) {
+        Backend old = before.backend();
+        boolean isReusable = pools.isReusable(before, properties);
+        if (isReusable && properties.addresses().equals(before.properties().addresses())) {
+            return old.instances();
+        }
+        String name = old.name();
+        CompartmentPermits permits = new CompartmentPermits(old.bulkhead(), old.limit());
+        return assemble(properties, old.health(), address -> {
+            Instance known = old.instances().all().stream()
+                    .filter(instance -> instance.uri().equals(address.uri()))
+                    .findFirst()
+                    .orElse(null);
+            Pool pool = known != null && isReusable ? known.pool() : pool(name, properties, address.uri(), plan);
+            if (known == null || old.instances().isSingle()) {
+                return new Instance(
+                        address.uri(),
+                        address.weight(),
+                        pool,
+                        instanceHealth(name, properties, address.uri(), permits));
+            }
+            return pool == known.pool()
+                    ? known.withWeight(address.weight())
+                    : new Instance(address.uri(), address.weight(), pool, known.health());
+        });
+    }
+
+    private Instances assemble(
+            BackendProperties properties, Health health, Function<InstanceProperties, Instance> instances) {
+        List<Instance> all = properties.addresses().stream().map(instances).toList();
+        if (all.isEmpty()) {
+            throw new IllegalArgumentException("instances: none (expected: uri, or at least one instance)");
+        }
+        Instance first = all.getFirst();
+        return all.size() == 1
+                ? Instances.of(new Instance(first.uri(), first.pool(), health))
+                : Instances.of(all, health, bound -> ThreadLocalRandom.current().nextInt(bound), onOpened);
+    }
+
+    private Health instanceHealth(String name, BackendProperties properties, URI uri, CompartmentPermits permits) {
+        String address = uri.getScheme() + "://" + uri.getRawAuthority();
+        return Health.ofInstance(name, address, healthSettings(properties), permits, nanoClock, random);
+    }
+
+    private Pool pool(String name, BackendProperties properties, URI uri, BackendPlan plan) {
+        Pool pool = pools.create(name, properties, uri);
         plan.onRollback(() -> pool.close().subscribe());
         return pool;
     }
@@ -221,13 +281,19 @@ public final class BackendFactory {
         return TimeUnit.MILLISECONDS.toNanos(System.currentTimeMillis());
     }
 
-    private @Nullable HealthProber prober(Backend backend, BackendProperties properties) {
+    private List<HealthProber> probers(Backend backend, BackendProperties properties) {
+        return backend.instances().all().stream()
+                .flatMap(instance -> Optional.ofNullable(prober(instance, properties)).stream())
+                .toList();
+    }
+
+    private @Nullable HealthProber prober(Instance instance, BackendProperties properties) {
         String healthPath = properties.recovery().healthPath();
         return switch (properties.recovery().probeMode()) {
             case SHADOW, CALLER -> null;
             case PATH ->
-                healthPath == null ? null : HealthProber.ofPath(backend, healthPath, pools.nextLoop(), nanoClock);
-            case GRPC_HEALTH -> HealthProber.ofGrpcHealth(backend, pools.nextLoop(), nanoClock);
+                healthPath == null ? null : HealthProber.ofPath(instance, healthPath, pools.nextLoop(), nanoClock);
+            case GRPC_HEALTH -> HealthProber.ofGrpcHealth(instance, pools.nextLoop(), nanoClock);
         };
     }
 

@@ -4,6 +4,8 @@ import io.weir.cluster.Membership;
 import io.weir.cluster.Share;
 import io.weir.config.BackendProperties;
 import io.weir.engine.Backend;
+import io.weir.instance.Instance;
+import io.weir.instance.Pool;
 import io.weir.limit.BulkheadProperties;
 import io.weir.limit.BulkheadScope;
 import io.weir.live.RetiredGenerations.RetiredResource;
@@ -100,13 +102,22 @@ public final class LiveBackends {
     private void activate(@Nullable ManagedBackend before, ManagedBackend next, Consumer<RetiredResource> retired) {
         Backend backend = next.backend();
         // Connections before permits: an admitted call must find a connection.
-        backend.pool().makeRoom(PoolFactory.maxConcurrentExchanges(next.properties()));
+        int connections = PoolFactory.maxConcurrentExchanges(next.properties());
+        backend.instances().all().forEach(instance -> instance.pool().makeRoom(connections));
+        if (before == null || backend.instances() != before.backend().instances()) {
+            backend.instances().takeOver();
+        }
         resizeBulkhead(next);
         backend.streams().resize(next.properties().maxStreams(), 0);
         if (before != null) {
             Backend old = before.backend();
             if (!next.healthSettings().equals(before.healthSettings())) {
                 backend.health().configure(next.healthSettings());
+                if (!backend.instances().isSingle()) {
+                    backend.instances()
+                            .all()
+                            .forEach(instance -> instance.health().configure(next.healthSettings()));
+                }
             }
             next.meters()
                     .replaceParts(
@@ -114,15 +125,18 @@ public final class LiveBackends {
                                     .bulkhead()
                                     .maxWait(next.properties().deadline())
                                     .toNanos(),
-                            backend.pool(),
+                            backend.instances(),
                             backend.retryBudget());
-            if (backend.pool() != old.pool()) {
-                retired.accept(
-                        new RetiredResource(old.pool(), () -> old.pool().close().subscribe()));
-            }
-            before.closeProber();
+            List<Pool> kept =
+                    backend.instances().all().stream().map(Instance::pool).toList();
+            old.instances().all().stream()
+                    .map(Instance::pool)
+                    .filter(pool -> !kept.contains(pool))
+                    .forEach(pool -> retired.accept(
+                            new RetiredResource(pool, () -> pool.close().subscribe())));
+            before.closeProbers();
         }
-        next.startProber();
+        next.startProbers();
     }
 
     /** Divides the limits of scope {@code cluster} among the gateways again. */
@@ -161,9 +175,9 @@ public final class LiveBackends {
         if (removed == null) {
             throw new IllegalStateException("backend: " + name + " (expected: a backend in force)");
         }
-        removed.closeProber();
+        removed.closeProbers();
         Backend backend = removed.backend();
-        return new RetiredResource(backend.pool(), () -> {
+        return new RetiredResource(backend.instances().first().pool(), () -> {
             removed.meters().close();
             // The registries may already contain a new backend of the same name.
             registries
@@ -176,7 +190,9 @@ public final class LiveBackends {
                     .find(name)
                     .filter(registered -> registered == removed.registeredBulkhead())
                     .ifPresent(registered -> registries.bulkheads().remove(name));
-            backend.pool().close().subscribe();
+            backend.instances()
+                    .all()
+                    .forEach(instance -> instance.pool().close().subscribe());
         });
     }
 }

@@ -7,6 +7,7 @@ import io.weir.health.HealthSettings;
 import io.weir.limit.LimitInForce;
 import io.weir.limit.RegisteredBulkhead;
 import io.weir.metrics.BackendMeters;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -19,7 +20,8 @@ import org.jspecify.annotations.Nullable;
  * @param registeredBulkhead its bulkhead's entry in Resilience4j's registry
  * @param meters its meters
  * @param sslBundle the SSL bundle that the backend's pool was created with; null: none
- * @param prober probes its health path or health service; null: callers' requests are the probes
+ * @param probers probe the health path or health service of its instances; empty: callers' requests are the
+ *     probes
  */
 record ManagedBackend(
         BackendProperties properties,
@@ -29,17 +31,13 @@ record ManagedBackend(
         RegisteredBulkhead registeredBulkhead,
         BackendMeters meters,
         @Nullable Object sslBundle,
-        @Nullable HealthProber prober) {
+        List<HealthProber> probers) {
 
-    void startProber() {
-        if (prober != null) {
-            prober.start();
-        }
+    void startProbers() {
+        probers.forEach(HealthProber::start);
     }
 
-    void closeProber() {
-        if (prober != null) {
-            prober.close();
-        }
+    void closeProbers() {
+        probers.forEach(HealthProber::close);
     }
 }

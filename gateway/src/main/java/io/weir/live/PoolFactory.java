@@ -6,6 +6,7 @@ import io.weir.config.BackendProperties;
 import io.weir.instance.Pool;
 import io.weir.instance.UpstreamProtocol;
 import io.weir.limit.QueueingBulkhead;
+import java.net.URI;
 import java.util.function.BiFunction;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -36,12 +37,12 @@ public final class PoolFactory {
     }
 
     /** A pool without connections yet. */
-    Pool create(String name, BackendProperties properties) {
+    Pool create(String name, BackendProperties properties, URI uri) {
         String bundle = properties.connection().sslBundle();
         @Nullable SslContext tls = bundle == null ? null : sslContexts.apply(bundle, properties.protocol());
         return new Pool(
                 name,
-                properties.uri(),
+                uri,
                 properties.protocol(),
                 properties.connection(),
                 maxConcurrentExchanges(properties),
@@ -81,11 +82,10 @@ public final class PoolFactory {
         return backend.sslBundle() == sslBundle(backend.properties());
     }
 
-    /** Whether the pool of a backend also fits {@code after}. */
+    /** Whether the pools of a backend also fit {@code after}, as far as the addresses stay. */
     boolean isReusable(ManagedBackend backend, BackendProperties after) {
         BackendProperties before = backend.properties();
         return isCurrent(backend)
-                && before.uri().equals(after.uri())
                 && before.protocol() == after.protocol()
                 && before.connection().equals(after.connection());
     }

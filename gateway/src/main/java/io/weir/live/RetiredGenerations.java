@@ -58,13 +58,17 @@ public final class RetiredGenerations implements AutoCloseable {
             for (Route route : routes.byId().values()) {
                 if (mayEnterAnyRoute || !route.inFlight().isZero()) {
                     used.add(route.observer());
-                    used.add(route.backend().pool());
+                    mark(route.backend(), used);
                     Backend fallback = route.fallbackBackend();
                     if (fallback != null) {
-                        used.add(fallback.pool());
+                        mark(fallback, used);
                     }
                 }
             }
+        }
+
+        private static void mark(Backend backend, Set<Object> used) {
+            backend.instances().all().forEach(instance -> used.add(instance.pool()));
         }
 
         boolean isOver() {

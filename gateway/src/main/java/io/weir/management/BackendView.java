@@ -4,6 +4,8 @@ import io.github.resilience4j.circuitbreaker.CircuitBreaker;
 import io.weir.engine.Backend;
 import io.weir.engine.Enforcement;
 import io.weir.health.Health;
+import io.weir.instance.Instance;
+import io.weir.instance.Instances;
 import io.weir.instance.Pool;
 import io.weir.limit.Limit;
 import io.weir.limit.LimitInForce;
@@ -15,13 +17,15 @@ import io.weir.metrics.BackendMeters;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The live state of a backend in the endpoint {@code weir}. Times are in milliseconds, rates in percent.
  *
- * @param uri scheme and authority of the backend
+ * @param uri scheme and authority of the backend; of several instances, one after the other
  * @param deadlineMs deadline of an exchange
  * @param calls the bulkhead
  * @param limit the limit of the bulkhead, and the reason for it
@@ -33,6 +37,7 @@ import org.jspecify.annotations.Nullable;
  * @param law Little's law; null: not measured
  * @param retryBudget retries that the retry budget allows now
  * @param dryRun the protections in dry-run mode; null: all are enforced
+ * @param instances the instances; null: the backend has one address
  */
 public record BackendView(
         String uri,
@@ -45,7 +50,8 @@ public record BackendView(
         Tenants.@Nullable Figures tenants,
         @Nullable Law law,
         long retryBudget,
-        @Nullable DryRun dryRun) {
+        @Nullable DryRun dryRun,
+        @Nullable List<InstanceView> instances) {
 
     private static final double NANOS_PER_MILLI = 1e6;
 
@@ -191,8 +197,61 @@ public record BackendView(
         }
     }
 
-    /** The connections to the backend. */
-    public record Connections(int acquired, int idle, int pending, int limit) {}
+    /** The connections to the backend, or to one of its instances. */
+    public record Connections(int acquired, int idle, int pending, int limit) {
+
+        static Connections of(Pool pool) {
+            return new Connections(pool.acquired(), pool.idle(), pool.pending(), pool.maxConnections());
+        }
+
+        static Connections of(Instances instances) {
+            return instances.all().stream()
+                    .map(instance -> of(instance.pool()))
+                    .reduce(new Connections(0, 0, 0, 0), Connections::plus);
+        }
+
+        private Connections plus(Connections other) {
+            return new Connections(
+                    acquired + other.acquired, idle + other.idle, pending + other.pending, limit + other.limit);
+        }
+    }
+
+    /**
+     * One of several instances.
+     *
+     * @param uri scheme and authority
+     * @param weight share of the calls, relative to the other weights
+     * @param active calls under way that the breaker has let in since it last opened
+     * @param latencyMs the latency that the choice assumes; null: not known
+     * @param breaker the instance's own circuit breaker
+     * @param pool the connections to the instance
+     */
+    public record InstanceView(
+            String uri, int weight, int active, @Nullable Double latencyMs, BreakerView breaker, Connections pool) {
+
+        static @Nullable List<InstanceView> of(Instances instances) {
+            if (instances.isSingle()) {
+                return null;
+            }
+            return instances.all().stream().map(InstanceView::of).toList();
+        }
+
+        private static InstanceView of(Instance instance) {
+            long latencyNanos = instance.latencyNanos(System.nanoTime());
+            return new InstanceView(
+                    address(instance),
+                    instance.weight(),
+                    instance.inFlight(),
+                    latencyNanos == 0 ? null : latencyNanos / NANOS_PER_MILLI,
+                    BreakerView.of(instance.health()),
+                    Connections.of(instance.pool()));
+        }
+    }
+
+    /** Scheme and authority. Not the whole URI: it may hold a user name and password. */
+    private static String address(Instance instance) {
+        return instance.uri().getScheme() + "://" + instance.authority();
+    }
 
     /**
      * Little's law.
@@ -234,16 +293,13 @@ public record BackendView(
     public static BackendView of(Backend backend) {
         QueueingBulkhead bulkhead = backend.bulkhead();
         QueueingBulkhead streams = backend.streams();
-        Pool pool = backend.pool();
         Tenants tenants = backend.tenants();
         Map<String, Integer> waiting = new LinkedHashMap<>();
         for (Priority priority : Priority.values()) {
             waiting.put(priority.word(), bulkhead.queued(priority));
         }
         return new BackendView(
-                // Not the whole URI: it may hold a user name and password.
-                backend.settings().uri().getScheme() + "://"
-                        + backend.settings().authority(),
+                backend.instances().all().stream().map(BackendView::address).collect(Collectors.joining(", ")),
                 backend.settings().deadlineNanos() / NANOS_PER_MILLI,
                 new Calls(
                         bulkhead.inUse(),
@@ -255,10 +311,11 @@ public record BackendView(
                 LimitView.of(backend.limit()),
                 new Streams(streams.inUse(), streams.maxConcurrentCalls()),
                 BreakerView.of(backend.health()),
-                new Connections(pool.acquired(), pool.idle(), pool.pending(), pool.maxConnections()),
+                Connections.of(backend.instances()),
                 tenants == null ? null : tenants.figures(),
                 backend.observer() instanceof BackendMeters meters ? Law.of(meters.law(), backend) : null,
                 backend.retryBudget().available(),
-                DryRun.of(backend));
+                DryRun.of(backend),
+                InstanceView.of(backend.instances()));
     }
 }

@@ -5,6 +5,8 @@ import io.micrometer.core.instrument.Timer;
 import io.weir.engine.BackendObserver;
 import io.weir.engine.ExchangeOutcomes;
 import io.weir.health.Health;
+import io.weir.instance.Instance;
+import io.weir.instance.Instances;
 import io.weir.instance.Pool;
 import io.weir.limit.Limit;
 import io.weir.limit.LimitInForce;
@@ -19,6 +21,7 @@ import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.function.Supplier;
+import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -61,7 +64,17 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
     private final AtomicReferenceArray<@Nullable Counter> wouldRefuse =
             new AtomicReferenceArray<>(ExchangeOutcomes.words().size());
 
-    private record Parts(long maxWaitNanos, Pool pool, RetryBudget retryBudget) {}
+    private record Parts(long maxWaitNanos, Instances instances, RetryBudget retryBudget) {
+
+        /** The sum over the pools of all instances. */
+        int sum(ToIntFunction<Pool> figure) {
+            int sum = 0;
+            for (Instance instance : instances.all()) {
+                sum += figure.applyAsInt(instance.pool());
+            }
+            return sum;
+        }
+    }
 
     /**
      * The meters of a backend.
@@ -82,11 +95,11 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
             QueueingBulkhead streams,
             long maxWaitNanos,
             Health health,
-            Pool pool,
+            Instances instances,
             RetryBudget retryBudget,
             LittlesLaw law) {
         this.name = name;
-        this.parts = new Parts(maxWaitNanos, pool, retryBudget);
+        this.parts = new Parts(maxWaitNanos, instances, retryBudget);
         this.law = law;
         this.scope = scope;
         this.queueWait = scope.timer(Meters.QUEUE_WAIT, name);
@@ -116,8 +129,8 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
     }
 
     /** Reads these parts from now on; the series and their counts stay. */
-    public void replaceParts(long maxWaitNanos, Pool pool, RetryBudget retryBudget) {
-        parts = new Parts(maxWaitNanos, pool, retryBudget);
+    public void replaceParts(long maxWaitNanos, Instances instances, RetryBudget retryBudget) {
+        parts = new Parts(maxWaitNanos, instances, retryBudget);
     }
 
     /** Shows whether this gateway's share of a limit of scope cluster was rounded up to one permit. */
@@ -145,10 +158,10 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
     }
 
     private void poolGauges() {
-        scope.gauge(Meters.POOL_CONNECTIONS, () -> parts.pool().acquired(), name, "acquired");
-        scope.gauge(Meters.POOL_CONNECTIONS, () -> parts.pool().idle(), name, "idle");
-        scope.gauge(Meters.POOL_PENDING, () -> parts.pool().pending(), name);
-        scope.gauge(Meters.POOL_LIMIT, () -> parts.pool().maxConnections(), name);
+        scope.gauge(Meters.POOL_CONNECTIONS, () -> parts.sum(Pool::acquired), name, "acquired");
+        scope.gauge(Meters.POOL_CONNECTIONS, () -> parts.sum(Pool::idle), name, "idle");
+        scope.gauge(Meters.POOL_PENDING, () -> parts.sum(Pool::pending), name);
+        scope.gauge(Meters.POOL_LIMIT, () -> parts.sum(Pool::maxConnections), name);
     }
 
     private void limitMeters(LimitInForce shown) {

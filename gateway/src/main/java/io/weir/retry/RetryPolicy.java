@@ -33,7 +33,12 @@ public final class RetryPolicy {
         if (attempts >= properties.maxAttempts()) {
             return false;
         }
-        return !sent || (!hasBody && IDEMPOTENT.contains(method));
+        return !sent || isRepeatable(method, hasBody);
+    }
+
+    /** Whether a request that may have reached the backend can be sent again. */
+    public static boolean isRepeatable(HttpMethod method, boolean hasBody) {
+        return !hasBody && IDEMPOTENT.contains(method);
     }
 
     /** Whether an answer with this status is a failure to be retried. */

@@ -10,6 +10,7 @@ import io.weir.engine.Backend;
 import io.weir.engine.ExchangeOutcomes;
 import io.weir.engine.ExchangeRecord;
 import io.weir.engine.ExchangeTrace;
+import io.weir.instance.Instance;
 import io.weir.outcome.Reason;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
@@ -56,7 +57,8 @@ final class ExchangeSpan implements ExchangeTrace {
     }
 
     @Override
-    public @Nullable Consumer<HttpHeaders> attempted(Backend backend, String method, String target, long now) {
+    public @Nullable Consumer<HttpHeaders> attempted(
+            Backend backend, Instance instance, String method, String target, long now) {
         attempts++;
         answered = 0;
         if (!isRecording) {
@@ -69,7 +71,7 @@ final class ExchangeSpan implements ExchangeTrace {
                 .setSpanKind(SpanKind.CLIENT)
                 .setStartTimestamp(now + epochOffsetNanos, TimeUnit.NANOSECONDS)
                 .startSpan();
-        SpanText.attempt(started, backend, method, target, attempts);
+        SpanText.attempt(started, backend, instance, method, target, attempts);
         attempt = started;
         return new TraceContext(started.getSpanContext(), isContinued);
     }

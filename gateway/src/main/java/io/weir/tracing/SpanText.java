@@ -15,6 +15,7 @@ import io.opentelemetry.semconv.UserAgentAttributes;
 import io.weir.door.RequestFacts;
 import io.weir.engine.Backend;
 import io.weir.engine.ExchangeOutcomes;
+import io.weir.instance.Instance;
 import io.weir.outcome.Reason;
 import java.net.URI;
 import java.util.Set;
@@ -78,16 +79,15 @@ final class SpanText {
     }
 
     /** Adds the attributes of an attempt. */
-    static void attempt(Span span, Backend backend, String method, String target, int number) {
+    static void attempt(Span span, Backend backend, Instance instance, String method, String target, int number) {
         method(span, method);
-        URI uri = backend.settings().uri();
-        server(span, backend.settings().authority());
+        URI uri = instance.uri();
+        server(span, instance.authority());
         if (uri.getPort() < 0) {
             span.setAttribute(ServerAttributes.SERVER_PORT, "https".equals(uri.getScheme()) ? 443 : 80);
         }
         span.setAttribute(
-                UrlAttributes.URL_FULL,
-                uri.getScheme() + "://" + backend.settings().authority() + withoutQuery(target));
+                UrlAttributes.URL_FULL, uri.getScheme() + "://" + instance.authority() + withoutQuery(target));
         span.setAttribute(BACKEND, backend.name());
         if (number > 1) {
             span.setAttribute(HttpAttributes.HTTP_REQUEST_RESEND_COUNT, number - 1);

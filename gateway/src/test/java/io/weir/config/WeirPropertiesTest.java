@@ -69,6 +69,7 @@ class WeirPropertiesTest {
             case PropertySchema.GroupSchema group ->
                 group.properties().stream().flatMap(property -> values(property.schema()));
             case PropertySchema.MapSchema named -> values(named.element());
+            case PropertySchema.GroupListSchema several -> values(several.element());
             case PropertySchema.ListSchema several -> Stream.of(several.element());
             case PropertySchema.ValueSchema value -> Stream.of(value);
         };

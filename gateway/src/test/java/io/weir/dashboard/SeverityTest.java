@@ -58,6 +58,7 @@ class SeverityTest {
                 null,
                 null,
                 0,
+                null,
                 null);
     }
 }

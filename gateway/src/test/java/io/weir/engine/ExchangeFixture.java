@@ -16,6 +16,8 @@ import io.weir.health.Probe;
 import io.weir.health.ProbeMode;
 import io.weir.health.RecoveryProperties;
 import io.weir.instance.ConnectionProperties;
+import io.weir.instance.Instance;
+import io.weir.instance.Instances;
 import io.weir.instance.Pool;
 import io.weir.instance.UpstreamProtocol;
 import io.weir.limit.Limit;
@@ -338,8 +340,6 @@ final class ExchangeFixture {
     private Backend backend(String name, QueueingBulkhead calls, Health usedHealth) {
         BackendSettings settings = new BackendSettings(
                 name,
-                URI.create("http://orders:8080"),
-                "orders:8080",
                 DEADLINE.toNanos(),
                 MAX_WAIT.toNanos(),
                 CONNECT_TIMEOUT.toNanos(),
@@ -356,8 +356,7 @@ final class ExchangeFixture {
                 new LimitInForce(calls, limit),
                 streams,
                 dryRunBulkhead,
-                usedHealth,
-                POOL,
+                Instances.of(new Instance(URI.create("http://orders:8080"), POOL, usedHealth)),
                 retryBudget,
                 serviceTime,
                 tenants,

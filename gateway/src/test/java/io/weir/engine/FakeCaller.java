@@ -114,7 +114,7 @@ final class FakeCaller implements Caller {
     }
 
     @Override
-    public void writeHead(HttpHeaders toBackend, Backend backend) {}
+    public void writeHead(HttpHeaders toBackend, String authority) {}
 
     @Override
     public void begin(int status, HttpHeaders head, Publisher<ByteBuf> body) {

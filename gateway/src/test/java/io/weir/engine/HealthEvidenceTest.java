@@ -24,7 +24,7 @@ class HealthEvidenceTest {
         long now = fixture.now();
         Generation generation = Objects.requireNonNull(fixture.health.enter(now, false), "refused");
         return HealthEvidence.ofCall(
-                fixture.health, generation, fixture.create().exchange(), now);
+                fixture.health, generation, null, fixture.create().exchange(), now);
     }
 
     private void learnUsualTime() {

@@ -29,7 +29,8 @@ class HealthProberTest {
             conversation.in().read();
         });
         try (SocketBackend backend = new SocketBackend(server, Duration.ofMillis(50), "/health")) {
-            HealthProber prober = HealthProber.ofPath(backend.backend, "/health", backend.loop(), System::nanoTime);
+            HealthProber prober = HealthProber.ofPath(
+                    backend.backend.instances().first(), "/health", backend.loop(), System::nanoTime);
             backend.health.resilience4j().transitionToOpenState();
             prober.start();
 
@@ -60,7 +61,8 @@ class HealthProberTest {
             answered.countDown();
         });
         try (SocketBackend backend = new SocketBackend(server, Duration.ofSeconds(1), "/health")) {
-            HealthProber prober = HealthProber.ofPath(backend.backend, "/health", backend.loop(), System::nanoTime);
+            HealthProber prober = HealthProber.ofPath(
+                    backend.backend.instances().first(), "/health", backend.loop(), System::nanoTime);
             backend.health.resilience4j().transitionToOpenState();
             prober.start();
             asked.await();
@@ -96,7 +98,8 @@ class HealthProberTest {
             conversation.in().read();
         });
         try (SocketBackend backend = new SocketBackend(server, Duration.ofMillis(50), null)) {
-            HealthProber prober = HealthProber.ofGrpcHealth(backend.backend, backend.loop(), System::nanoTime);
+            HealthProber prober =
+                    HealthProber.ofGrpcHealth(backend.backend.instances().first(), backend.loop(), System::nanoTime);
             backend.health.resilience4j().transitionToOpenState();
             prober.start();
             await().until(() -> server.requests() >= 5);
@@ -125,7 +128,8 @@ class HealthProberTest {
             conversation.write(message);
         });
         try (SocketBackend backend = new SocketBackend(server, Duration.ofSeconds(20), null)) {
-            HealthProber prober = HealthProber.ofGrpcHealth(backend.backend, backend.loop(), System::nanoTime);
+            HealthProber prober =
+                    HealthProber.ofGrpcHealth(backend.backend.instances().first(), backend.loop(), System::nanoTime);
             backend.health.resilience4j().transitionToOpenState();
             prober.start();
             if (isHealthy) {
@@ -151,7 +155,8 @@ class HealthProberTest {
         TestBackend server =
                 TestBackend.start((request, conversation) -> conversation.in().read());
         try (SocketBackend backend = new SocketBackend(server, Duration.ofMinutes(1), "/health")) {
-            HealthProber prober = HealthProber.ofPath(backend.backend, "/health", backend.loop(), countingClock);
+            HealthProber prober =
+                    HealthProber.ofPath(backend.backend.instances().first(), "/health", backend.loop(), countingClock);
             backend.health.resilience4j().transitionToOpenState();
             prober.start();
             await().until(() -> backend.health.probesUnderWay() == 5);

@@ -5,6 +5,8 @@ import io.netty.resolver.AddressResolverGroup;
 import io.weir.health.Health;
 import io.weir.health.RecoveryProperties;
 import io.weir.instance.ConnectionProperties;
+import io.weir.instance.Instance;
+import io.weir.instance.Instances;
 import io.weir.instance.Pool;
 import io.weir.instance.UpstreamProtocol;
 import io.weir.limit.LimitInForce;
@@ -67,8 +69,6 @@ final class SocketBackend implements AutoCloseable {
                 resolver);
         BackendSettings settings = new BackendSettings(
                 "orders",
-                uri,
-                "orders",
                 deadline.toNanos(),
                 0,
                 CONNECT_TIMEOUT.toNanos(),
@@ -82,8 +82,7 @@ final class SocketBackend implements AutoCloseable {
                 new LimitInForce(bulkhead),
                 new QueueingBulkhead(1, 0),
                 null,
-                health,
-                pool,
+                Instances.of(new Instance(uri, pool, health)),
                 new RetryBudget(new RetryBudgetProperties(100, 10), System.nanoTime()),
                 new ServiceTimeEstimate(new LittlesLawProperties(Duration.ofSeconds(10)), health, System::nanoTime),
                 null,

@@ -8,6 +8,8 @@ import io.weir.health.Health;
 import io.weir.health.HealthSettings;
 import io.weir.health.Probe;
 import io.weir.instance.ConnectionProperties;
+import io.weir.instance.Instance;
+import io.weir.instance.Instances;
 import io.weir.instance.Pool;
 import io.weir.instance.UpstreamProtocol;
 import io.weir.limit.LimitInForce;
@@ -134,8 +136,6 @@ final class TrafficSimulation {
         limitInForce.limitBy(health::maxCalls);
         BackendSettings backendSettings = new BackendSettings(
                 "orders",
-                URI.create("http://orders:8080"),
-                "orders:8080",
                 deadline.toNanos(),
                 Math.min(MAX_WAIT.toNanos(), deadline.toNanos()),
                 TimeUnit.SECONDS.toNanos(1),
@@ -149,8 +149,7 @@ final class TrafficSimulation {
                 limitInForce,
                 new QueueingBulkhead(1, 0),
                 null,
-                health,
-                POOL,
+                Instances.of(new Instance(URI.create("http://orders:8080"), POOL, health)),
                 new RetryBudget(new RetryBudgetProperties(20, 10), now()),
                 new ServiceTimeEstimate(new LittlesLawProperties(Duration.ofSeconds(10)), health, this::now),
                 null,
@@ -295,7 +294,7 @@ final class TrafficSimulation {
         }
     }
 
-    private void probe(Backend backend, ProbeRequest request, Probe probe) {
+    private void probe(Instance instance, ProbeRequest request, Probe probe) {
         Fault met = fault;
         boolean good = met == Fault.NONE || (met == Fault.SOME_ERRORS && random.nextDouble() >= FAILING_SHARE);
         if (good) {

@@ -223,7 +223,7 @@ class BreakerIT extends GatewayTests {
             gateway.assertTold(door, "orders", path, 499, "client-closed");
         }
         gateway.assertFed("orders", 0, 0, 0);
-        await().until(() -> gateway.backend("orders").pool().acquired() == 0);
+        await().until(() -> gateway.backend("orders").instances().first().pool().acquired() == 0);
 
         // A caller that disconnects late is no result either; only the wait counts.
         try (TestCaller caller = TestCaller.to(gateway.port())) {

@@ -284,9 +284,10 @@ class Http2BackendIT {
 
         assertThat(statuses).hasSize(40).containsOnly(200);
 
-        await().untilAsserted(() ->
-                assertThat(gateway.backend(BACKEND).pool().acquired()).isZero());
-        assertThat(gateway.backend(BACKEND).pool().idle()).isBetween(1, 20);
+        await().untilAsserted(() -> assertThat(
+                        gateway.backend(BACKEND).instances().first().pool().acquired())
+                .isZero());
+        assertThat(gateway.backend(BACKEND).instances().first().pool().idle()).isBetween(1, 20);
     }
 
     /**

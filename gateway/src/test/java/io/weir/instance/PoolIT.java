@@ -55,7 +55,7 @@ class PoolIT extends GatewayTests {
     void hasAConnectionPerPermitAndNoWaitingRequests(Door door) throws IOException {
         int callers = 100;
         int before = backend.accepted();
-        Pool pool = gateway.backend("orders").pool();
+        Pool pool = gateway.backend("orders").instances().first().pool();
         // Calls that hang when the breaker opens keep their connections, and so do probes.
         assertThat(pool.maxConnections()).isEqualTo(2 * LIMIT + MAX_PROBES + STREAMS + HEADROOM);
         List<CompletableFuture<TestCaller.Answer>> answers = new ArrayList<>();
@@ -84,7 +84,7 @@ class PoolIT extends GatewayTests {
 
     @Door.Each
     void keepsItsBoundWhenAllConnectionsAreReset(Door door) throws Exception {
-        Pool pool = gateway.backend("orders").pool();
+        Pool pool = gateway.backend("orders").instances().first().pool();
         for (int round = 0; round < 20; round++) {
             // Each reset admits the next queued call while the old connection is still being closed.
             List<TestCaller> callers = new ArrayList<>();
@@ -154,7 +154,13 @@ class PoolIT extends GatewayTests {
         gateway.assertFed("orders", 2, 1, 0);
         // Reactor Netty retries only if a connection closes between its acquisition and the first byte, which
         // a test cannot cause.
-        assertThat(gateway.backend("orders").pool().client().configuration().isRetryDisabled())
+        assertThat(gateway.backend("orders")
+                        .instances()
+                        .first()
+                        .pool()
+                        .client()
+                        .configuration()
+                        .isRetryDisabled())
                 .isTrue();
     }
 

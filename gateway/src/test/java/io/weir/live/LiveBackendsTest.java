@@ -37,7 +37,8 @@ class LiveBackendsTest {
                     new MeterBook(new SimpleMeterRegistry()),
                     new LittlesLawProperties(Duration.ofSeconds(10)),
                     () -> 0,
-                    () -> 0.5),
+                    () -> 0.5,
+                    opened -> {}),
             registries,
             Membership.ofUnknownRank(10));
 

@@ -222,7 +222,8 @@ class ManyReloadsIT {
     /** Connections of the pools in force. */
     private static int pooled() {
         return gateway.bean(LiveRoutes.class).get().backends().values().stream()
-                .mapToInt(backend -> backend.pool().acquired() + backend.pool().idle())
+                .mapToInt(backend -> backend.instances().first().pool().acquired()
+                        + backend.instances().first().pool().idle())
                 .sum();
     }
 

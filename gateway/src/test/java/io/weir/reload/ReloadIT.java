@@ -163,7 +163,8 @@ class ReloadIT {
                 .contains("weir.backends.orders.bulkhead.max-concurrent-calls: 2 -> 7");
         assertThat(gateway.backend("orders").bulkhead()).isSameAs(before.bulkhead());
         assertThat(before.bulkhead().maxConcurrentCalls()).isEqualTo(7);
-        assertThat(gateway.backend("orders").pool()).isSameAs(before.pool());
+        assertThat(gateway.backend("orders").instances().first().pool())
+                .isSameAs(before.instances().first().pool());
         assertThat(gateway.backend("orders").observer()).isSameAs(before.observer());
     }
 
@@ -241,7 +242,8 @@ class ReloadIT {
 
         reloaded(yaml(other, SMALL, PATIENT));
 
-        assertThat(gateway.backend("orders").pool()).isNotSameAs(before.pool());
+        assertThat(gateway.backend("orders").instances().first().pool())
+                .isNotSameAs(before.instances().first().pool());
         assertThat(gateway.backend("orders").health()).isSameAs(before.health());
         assertThat(get(door).text()).isEqualTo("other");
         // The old pool drains: its idle connection is closed long before its idle time-out.
@@ -797,7 +799,7 @@ class ReloadIT {
         // The last written file is in force after the next reload.
         assertThat(reload().problems()).isEmpty();
         Backend now = gateway.backend("orders");
-        boolean toOther = now.settings().uri().getPort() == other.port();
+        boolean toOther = now.instances().first().uri().getPort() == other.port();
         assertThat(now.bulkhead().maxConcurrentCalls() % 2).isEqualTo(toOther ? 1 : 0);
         for (Door door : Door.values()) {
             assertThat(get(door).text()).isEqualTo(toOther ? "other" : door.path("orders", "1"));

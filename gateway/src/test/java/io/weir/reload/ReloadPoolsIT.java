@@ -299,7 +299,8 @@ class ReloadPoolsIT {
         String bundle = trusting("right", its);
         started = TestGateway.start(yaml("orders", https(peer, "right", ""), bundle));
         assertThat(get(Door.COMPILED, "1").status()).isEqualTo(200);
-        await().until(() -> gateway().backend("orders").pool().idle() == 1);
+        await().until(() ->
+                gateway().backend("orders").instances().first().pool().idle() == 1);
 
         assertThat(reload(yaml("orders", https(peer, "right", ", max-streams: 3"), bundle)))
                 .isEmpty();

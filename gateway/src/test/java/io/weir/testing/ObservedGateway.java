@@ -25,6 +25,8 @@ import io.weir.engine.ServiceTimeEstimate;
 import io.weir.fallback.Fallback;
 import io.weir.health.Health;
 import io.weir.instance.ConnectionProperties;
+import io.weir.instance.Instance;
+import io.weir.instance.Instances;
 import io.weir.instance.Pool;
 import io.weir.instance.UpstreamProtocol;
 import io.weir.limit.AdaptiveLimit;
@@ -103,7 +105,7 @@ public final class ObservedGateway implements AutoCloseable {
                 streams,
                 100_000_000L,
                 health,
-                pool,
+                Instances.of(new Instance(URI.create("http://orders:8080"), pool, health)),
                 retryBudget,
                 serviceTime.littlesLaw());
     }
@@ -111,8 +113,6 @@ public final class ObservedGateway implements AutoCloseable {
     public Backend backend(BackendObserver observer) {
         BackendSettings settings = new BackendSettings(
                 "orders",
-                URI.create("http://user:secret@orders:8080"),
-                "orders:8080",
                 2_000_000_000L,
                 0,
                 250_000_000L,
@@ -120,8 +120,18 @@ public final class ObservedGateway implements AutoCloseable {
                 new BitSet(),
                 new BitSet(),
                 Enforcement.FULL);
+        Instance instance = new Instance(URI.create("http://user:secret@orders:8080"), pool, health);
         return new Backend(
-                settings, bulkhead, limit, streams, null, health, pool, retryBudget, serviceTime, null, observer);
+                settings,
+                bulkhead,
+                limit,
+                streams,
+                null,
+                Instances.of(instance),
+                retryBudget,
+                serviceTime,
+                null,
+                observer);
     }
 
     public Route route(Backend backend, @Nullable Fallback fallback, RouteObserver observer) {

@@ -23,6 +23,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.stream.Collectors;
 import org.awaitility.Awaitility;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.builder.SpringApplicationBuilder;
@@ -82,11 +83,17 @@ public final class TestGateway implements AutoCloseable {
          * otherwise: most tests are about something else, and hold many calls at once.
          */
         public Setup backend(String name, String uri, String... properties) {
-            backends.append("    ")
-                    .append(name)
-                    .append(": { uri: \"")
-                    .append(uri)
-                    .append('"');
+            return addressed(name, "uri: \"" + uri + '"', properties);
+        }
+
+        /** Adds a backend with several instances of weight 1. */
+        public Setup instances(String name, List<String> uris, String... properties) {
+            String listed = uris.stream().map(uri -> "{ uri: \"" + uri + "\" }").collect(Collectors.joining(", "));
+            return addressed(name, "instances: [" + listed + ']', properties);
+        }
+
+        private Setup addressed(String name, String address, String... properties) {
+            backends.append("    ").append(name).append(": { ").append(address);
             for (String property : properties) {
                 backends.append(", ").append(property);
             }
@@ -319,10 +326,10 @@ public final class TestGateway implements AutoCloseable {
         assertThat(backend.health().probesUnderWay())
                 .as(backend.name() + ": probes")
                 .isZero();
-        assertThat(backend.pool().acquired())
-                .as(backend.name() + ": connections")
-                .isZero();
-        assertThat(backend.pool().pending()).as(backend.name() + ": pending").isZero();
+        assertThat(backend.instances().all()).as(backend.name()).allSatisfy(instance -> {
+            assertThat(instance.pool().acquired()).as("connections").isZero();
+            assertThat(instance.pool().pending()).as("pending").isZero();
+        });
     }
 
     // ---------------------------------------------------------------- log and meters

@@ -3,12 +3,14 @@ package io.weir.config.check;
 import io.weir.config.check.ValidValues.Entry;
 import java.net.URI;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeSet;
 import java.util.function.Consumer;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Checks the rules for backends that annotations cannot express: names, URIs, TLS bundles, and properties of
@@ -18,6 +20,7 @@ final class BackendsCheck {
 
     private static final Pattern NAME = Pattern.compile("[a-z]([a-z0-9-]{0,61}[a-z0-9])?");
     private static final int LARGEST_PORT = 65_535;
+    private static final int MAX_INSTANCES = 256;
     private static final String EXAMPLE = "http://<host>:<port> or https://<host>:<port>";
 
     /** Weir's equivalents of Resilience4j's modules; {@code %s} is the backend. */
@@ -46,11 +49,58 @@ final class BackendsCheck {
                 problems.accept(ConfigurationProblem.expected(
                         location, path, null, "1 to 63 of a-z, 0-9 and -; a letter first, a letter or digit last"));
             }
-            validValues.get(path + ".uri").ifPresent(entry -> checkUri(entry, (URI) entry.value()));
+            checkAddresses(path, location);
             validValues.explicit(path + ".connection.ssl-bundle").ifPresent(bundle -> checkSslBundle(path, bundle));
         });
         EQUIVALENTS.forEach(
                 (module, equivalent) -> reportResilience4jProperties(module, equivalent, backends.keySet()));
+    }
+
+    /** A backend has one address, or a list of instances with different addresses. */
+    private void checkAddresses(String backend, SourceLocation location) {
+        String list = backend + ".instances";
+        Map<String, SourceLocation> instances = validValues.names(list);
+        validValues.get(backend + ".uri").ifPresent(entry -> {
+            checkUri(entry, (URI) entry.value());
+            if (!instances.isEmpty()) {
+                problems.accept(ConfigurationProblem.expected(
+                        instances.values().iterator().next(), list, null, "uri or instances, not both"));
+            }
+        });
+        if (RawTree.at(root, backend + ".instances").isEmpty()
+                && RawTree.at(root, backend + ".uri").isEmpty()
+                && validValues.get(backend + ".uri").isEmpty()) {
+            problems.accept(ConfigurationProblem.of(
+                    location,
+                    backend + ".uri",
+                    null,
+                    "missing; expected: a URI such as http://orders:8080, or instances"));
+        }
+        if (instances.size() > MAX_INSTANCES) {
+            problems.accept(ConfigurationProblem.expected(
+                    location, list, String.valueOf(instances.size()), "at most " + MAX_INSTANCES + " instances"));
+        }
+        Map<String, String> seen = new HashMap<>();
+        instances
+                .keySet()
+                .forEach(index -> validValues.get(list + '[' + index + "].uri").ifPresent(entry -> {
+                    URI uri = (URI) entry.value();
+                    checkUri(entry, uri);
+                    @Nullable
+                    String other = seen.putIfAbsent(
+                            String.valueOf(uri.getRawAuthority()).toLowerCase(Locale.ROOT), entry.path());
+                    if (other != null) {
+                        report(entry, "another address than " + other);
+                    }
+                }));
+    }
+
+    /** The configured addresses of a backend. */
+    private Stream<URI> uris(String backend) {
+        Stream<String> listed = validValues.names(backend + ".instances").keySet().stream()
+                .map(index -> backend + ".instances[" + index + "].uri");
+        return Stream.concat(Stream.of(backend + ".uri"), listed)
+                .flatMap(path -> validValues.value(path, URI.class).stream());
     }
 
     private void checkUri(Entry entry, URI uri) {
@@ -76,10 +126,7 @@ final class BackendsCheck {
     }
 
     private void checkSslBundle(String backend, Entry bundle) {
-        boolean isClearText = validValues
-                .value(backend + ".uri", URI.class)
-                .filter(uri -> "http".equalsIgnoreCase(uri.getScheme()))
-                .isPresent();
+        boolean isClearText = uris(backend).anyMatch(uri -> "http".equalsIgnoreCase(uri.getScheme()));
         Collection<String> bundles = new TreeSet<>();
         Stream.of("jks", "pem")
                 .flatMap(kind -> RawTree.at(root, "spring.ssl.bundle." + kind).stream())

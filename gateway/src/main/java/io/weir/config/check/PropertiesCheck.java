@@ -1,5 +1,6 @@
 package io.weir.config.check;
 
+import io.weir.config.check.PropertySchema.GroupListSchema;
 import io.weir.config.check.PropertySchema.GroupSchema;
 import io.weir.config.check.PropertySchema.ListSchema;
 import io.weir.config.check.PropertySchema.MapSchema;
@@ -131,6 +132,7 @@ final class PropertiesCheck {
             }
             case MapSchema map -> checkMap(path, map, nodes);
             case ListSchema list -> checkList(path, property, list, nodes, location);
+            case GroupListSchema list -> checkGroupList(path, list, nodes);
             case ValueSchema value -> checkValue(path, property, value, nodes, location);
         }
     }
@@ -168,6 +170,14 @@ final class PropertiesCheck {
                 case ValueSchema value -> checkValue(child, null, value, nodesOfName, location);
                 default -> throw new IllegalStateException("a map of " + map.element());
             }
+        });
+    }
+
+    private void checkGroupList(String path, GroupListSchema list, List<RawTree> nodes) {
+        GroupListCheck.elements(list, nodes, problems).forEach((index, element) -> {
+            SourceLocation location = element.getFirst().location();
+            validValues.addName(path, String.valueOf(index), location);
+            checkGroup(path + '[' + index + ']', list.element(), element, location);
         });
     }
 

@@ -48,6 +48,9 @@ public sealed interface PropertySchema {
     /** A list of values; {@code isUnique} for a set. */
     record ListSchema(ValueSchema element, boolean isUnique) implements PropertySchema {}
 
+    /** A list of records. */
+    record GroupListSchema(GroupSchema element) implements PropertySchema {}
+
     /** A single value. */
     record ValueSchema(Class<?> type, ExpectedValue expected) implements PropertySchema {}
 
@@ -118,6 +121,9 @@ public sealed interface PropertySchema {
             AnnotatedType last = arguments[arguments.length - 1];
             if (Map.class.isAssignableFrom(type)) {
                 return new MapSchema(schema(last, last, List.of()));
+            }
+            if (List.class.isAssignableFrom(type) && rawType(last).isRecord()) {
+                return new GroupListSchema(of(rawType(last).asSubclass(Record.class)));
             }
             if (Collection.class.isAssignableFrom(type)) {
                 return new ListSchema(value(rawType(last), last, defaults), Set.class.isAssignableFrom(type));

@@ -1,6 +1,7 @@
 package io.weir.config.check;
 
 import io.weir.config.WeirProperties;
+import io.weir.config.check.PropertySchema.GroupListSchema;
 import io.weir.config.check.PropertySchema.GroupSchema;
 import io.weir.config.check.PropertySchema.ListSchema;
 import io.weir.config.check.PropertySchema.MapSchema;
@@ -62,6 +63,7 @@ final class RecordBinder {
             case GroupSchema group -> bindGroup(path, group, hasDefault, explicitPaths);
             case MapSchema map -> bindMap(path, map, hasDefault, explicitPaths);
             case ListSchema list -> bindList(path, list, hasDefault, explicitPaths);
+            case GroupListSchema list -> bindGroupList(path, list, hasDefault, explicitPaths);
             case ValueSchema value -> bindValue(path, explicitPaths);
         };
     }
@@ -90,6 +92,19 @@ final class RecordBinder {
             return null;
         }
         return list.isUnique() ? new LinkedHashSet<>(values) : values;
+    }
+
+    private @Nullable List<Object> bindGroupList(
+            String path, GroupListSchema list, boolean hasDefault, Set<String> explicitPaths) {
+        List<Object> values = new ArrayList<>();
+        for (String index : validValues.names(path).keySet()) {
+            values.add(
+                    Objects.requireNonNull(bindGroup(path + '[' + index + ']', list.element(), true, explicitPaths)));
+        }
+        if (!values.isEmpty()) {
+            explicitPaths.add(path);
+        }
+        return values.isEmpty() && !hasDefault ? null : values;
     }
 
     private @Nullable Object bindValue(String path, Set<String> explicitPaths) {

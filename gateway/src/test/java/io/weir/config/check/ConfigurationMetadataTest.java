@@ -67,6 +67,7 @@ class ConfigurationMetadataTest {
             case ListSchema several -> several.element().expected().range();
             case GroupSchema group -> null;
             case MapSchema named -> null;
+            case PropertySchema.GroupListSchema several -> null;
         };
     }
 

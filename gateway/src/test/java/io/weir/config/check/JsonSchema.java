@@ -66,6 +66,12 @@ final class JsonSchema {
         return switch (schema) {
             case PropertySchema.GroupSchema group -> group(group);
             case PropertySchema.MapSchema map -> map(map);
+            case PropertySchema.GroupListSchema list -> {
+                ObjectNode records = JSON.createObjectNode();
+                records.putArray("type").add("array").add("null");
+                records.set("items", of(list.element()));
+                yield records;
+            }
             case PropertySchema.ListSchema list -> list(list);
             case PropertySchema.ValueSchema value -> value(value);
         };

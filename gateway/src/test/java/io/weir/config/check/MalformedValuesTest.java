@@ -378,6 +378,73 @@ class MalformedValuesTest {
                                 "health",
                                 "expected: a path that starts with /")),
                 row(
+                        "an address and instances",
+                        """
+                        weir:
+                          backends:
+                            orders:
+                              uri: http://orders:8080
+                              instances: [ { uri: http://a:8080 } ]
+                        """,
+                        problem(5, "weir.backends.orders.instances", null, "expected: uri or instances, not both")),
+                row(
+                        "an instance twice",
+                        """
+                        weir:
+                          backends:
+                            orders:
+                              instances:
+                                - uri: http://a:8080
+                                - uri: http://a:8080
+                        """,
+                        problem(
+                                6,
+                                "weir.backends.orders.instances[1].uri",
+                                "http://a:8080",
+                                "expected: another address than weir.backends.orders.instances[0].uri")),
+                row(
+                        "an instance with a path and a weight of 0",
+                        """
+                        weir:
+                          backends:
+                            orders:
+                              instances:
+                                - { uri: http://a:8080/orders, weight: 0 }
+                        """,
+                        problem(5, "weir.backends.orders.instances[0].weight", "0", "expected: 1 to 1000"),
+                        problem(
+                                5,
+                                "weir.backends.orders.instances[0].uri",
+                                "http://a:8080/orders",
+                                "expected: http://<host>:<port> or https://<host>:<port>, without a path; a path belongs to the filters PrefixPath and SetPath")),
+                row(
+                        "an instance without an address",
+                        """
+                        weir:
+                          backends:
+                            orders:
+                              instances:
+                                - weight: 2
+                        """,
+                        problem(
+                                5,
+                                "weir.backends.orders.instances[0].uri",
+                                null,
+                                "missing; expected: a URI such as http://orders:8080")),
+                row(
+                        "instances that are no list",
+                        """
+                        weir:
+                          backends:
+                            orders:
+                              instances: http://a:8080
+                        """,
+                        problem(
+                                4,
+                                "weir.backends.orders.instances",
+                                "http://a:8080",
+                                "expected: a list, each element with properties: uri, weight")),
+                row(
                         "a value that is required",
                         """
                         weir:
@@ -391,7 +458,7 @@ class MalformedValuesTest {
                                 3,
                                 "weir.backends.orders.uri",
                                 null,
-                                "missing; expected: a URI such as http://orders:8080")),
+                                "missing; expected: a URI such as http://orders:8080, or instances")),
                 row(
                         "a backend without anything",
                         """
@@ -403,7 +470,7 @@ class MalformedValuesTest {
                                 3,
                                 "weir.backends.orders.uri",
                                 null,
-                                "missing; expected: a URI such as http://orders:8080")),
+                                "missing; expected: a URI such as http://orders:8080, or instances")),
                 row(
                         "a number in base 8",
                         """

@@ -76,9 +76,10 @@ class ShippedConfigurationTest {
         Files.writeString(all, withAllSettingsEnabled(DIRECTORY.resolve(file)));
 
         assertThat(check(all, TOKENS).problems())
-                // An SSL bundle is invalid for the clear-text backends of these files, and the header of
-                // trusted proxies without one of them.
+                // An SSL bundle is invalid for the clear-text backends of these files, so is a second address,
+                // and so is the header of trusted proxies without one of them.
                 .filteredOn(problem -> !problem.path().endsWith(".ssl-bundle")
+                        && !problem.path().endsWith(".instances")
                         && !problem.path().equals("weir.edge.priority-header"))
                 .isEmpty();
     }
@@ -105,7 +106,8 @@ class ShippedConfigurationTest {
         assertThat(settings)
                 .extracting(AnnotatedLine::comment)
                 .anySatisfy(comment -> assertThat(ranges(documented)).allMatch(comment::contains));
-        if (documented.property().isRequired()) {
+        // Either the URI or the list of instances is required.
+        if (documented.property().isRequired() || path.endsWith(".uri")) {
             // In a group that is off by default, the required property is off, too.
             assertThat(settings)
                     .filteredOn(setting -> !isInDisabledGroup(setting))

@@ -1,0 +1,81 @@
+package io.weir.health;
+
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * The outcomes of an instance's last {@value #CAPACITY} calls, in their order. They tell whether the instance
+ * fails alone or like its peers, which the rates of a window cannot: a window reaches back to a time when the
+ * instances did not fail.
+ */
+// Concurrency: `bits` is the only state that decides: a marker bit, then one bit for each outcome, the last
+// outcome lowest, 1 for a failure. Results that arrive at once are recorded in any order. Benign: a reader
+// may see `lastAt` of an older outcome.
+final class RecentOutcomes {
+
+    /** Outcomes that are kept. */
+    static final int CAPACITY = 62;
+
+    private static final long FORGOTTEN_NANOS = TimeUnit.SECONDS.toNanos(60);
+    private static final long EMPTY = 1;
+    private static final long FULL = 1L << CAPACITY;
+
+    private final AtomicLong bits = new AtomicLong(EMPTY);
+    private volatile long lastAt;
+    private volatile long failingSince;
+
+    /**
+     * Records a good answer, unless its call was sent before the present failures in a row began: after
+     * failures, an answer to an earlier call is no new evidence.
+     */
+    void succeeded(long sentAt, long now) {
+        if (failuresInARow() == 0 || sentAt - failingSince >= 0) {
+            record(false, now);
+        }
+    }
+
+    void failed(long now) {
+        if (failuresInARow() == 0) {
+            failingSince = now;
+        }
+        record(true, now);
+    }
+
+    private void record(boolean hasFailed, long now) {
+        boolean isOutdated = now - lastAt > FORGOTTEN_NANOS;
+        lastAt = now;
+        while (true) {
+            long seen = bits.get();
+            long kept = isOutdated ? EMPTY : seen;
+            long next = (kept & FULL) == 0 ? kept << 1 : ((kept ^ FULL) << 1 & (FULL - 1)) | FULL;
+            if (bits.compareAndSet(seen, hasFailed ? next | 1 : next)) {
+                return;
+            }
+        }
+    }
+
+    /** Forgets all outcomes. */
+    void clear() {
+        bits.set(EMPTY);
+    }
+
+    /** The outcomes that are known and not outdated, at most the last {@code most}. */
+    int calls(int most, long now) {
+        if (now - lastAt > FORGOTTEN_NANOS) {
+            return 0;
+        }
+        return Math.min(most, Long.SIZE - 1 - Long.numberOfLeadingZeros(bits.get()));
+    }
+
+    /** The failures among the last calls. */
+    int failures(int calls) {
+        return Long.bitCount(bits.get() & ((1L << calls) - 1));
+    }
+
+    /** The failures since the last good answer, at most {@value #CAPACITY}. */
+    int failuresInARow() {
+        long seen = bits.get();
+        int known = Long.SIZE - 1 - Long.numberOfLeadingZeros(seen);
+        return Math.min(known, Long.numberOfTrailingZeros(~seen));
+    }
+}

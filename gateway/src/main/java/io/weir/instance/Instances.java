@@ -1,0 +1,148 @@
+package io.weir.instance;
+
+import io.weir.health.Health;
+import io.weir.health.HealthGroup;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Consumer;
+import java.util.function.IntUnaryOperator;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The instances of one backend, and those of them that are in. A reload that changes the addresses creates
+ * another object with those instances that stay.
+ */
+// Concurrency: `standing` is replaced as a whole by the thread that has changed an instance's health. That
+// thread compares it with the healths again, so the last one to write has seen all changes.
+public final class Instances {
+
+    private final List<Instance> all;
+    private final Health health;
+    private final @Nullable HealthGroup group;
+    private final IntUnaryOperator random;
+    private final Consumer<Instance> onOpened;
+    private volatile Standing standing;
+
+    /** The choice among those that are in, and those that are out. */
+    private record Standing(Choice<Instance> choice, List<Instance> out) {}
+
+    private Instances(List<Instance> all, Health health, IntUnaryOperator random, Consumer<Instance> onOpened) {
+        this.all = List.copyOf(all);
+        this.health = health;
+        this.random = random;
+        this.onOpened = onOpened;
+        this.standing = standing();
+        this.group = all.size() == 1
+                ? null
+                : new HealthGroup(health, all.stream().map(Instance::health).toList(), shares(all), this::changed);
+    }
+
+    /** The instances of a backend with one address: the health of the instance is the backend's. */
+    public static Instances of(Instance only) {
+        return new Instances(List.of(only), only.health(), bound -> 0, opened -> {});
+    }
+
+    /**
+     * The instances of a backend with several addresses. They have no effect on the health of the backend
+     * until {@link #takeOver}.
+     *
+     * @param all at least two
+     * @param health the health of the backend
+     * @param random returns a number from 0 to its argument, exclusive
+     * @param onOpened is told each instance that opens, at least once; it must not block
+     */
+    public static Instances of(
+            List<Instance> all, Health health, IntUnaryOperator random, Consumer<Instance> onOpened) {
+        return new Instances(all, health, random, onOpened);
+    }
+
+    private static double[] shares(List<Instance> all) {
+        double sum = all.stream().mapToInt(Instance::weight).sum();
+        return all.stream().mapToDouble(one -> one.weight() / sum).toArray();
+    }
+
+    /** Puts these instances in force: from now on, the health of the backend follows from theirs. */
+    public void takeOver() {
+        if (group == null) {
+            health.becomeSingle();
+        } else {
+            group.takeOver();
+        }
+    }
+
+    private void changed() {
+        while (true) {
+            Standing before = standing;
+            Standing now = standing();
+            standing = now;
+            for (Instance out : now.out) {
+                if (!before.out.contains(out)) {
+                    onOpened.accept(out);
+                }
+            }
+            Standing again = standing();
+            if (now.out.equals(again.out)) {
+                return;
+            }
+        }
+    }
+
+    private Standing standing() {
+        List<Instance> in = new ArrayList<>();
+        List<Instance> out = new ArrayList<>();
+        all.forEach(one -> (one.health().isIn() ? in : out).add(one));
+        return new Standing(new Choice<>(in, random), List.copyOf(out));
+    }
+
+    /** Whether there is one instance only, so that nothing is chosen. */
+    public boolean isSingle() {
+        return group == null;
+    }
+
+    /**
+     * The instance for a call; null: none is in.
+     *
+     * @param tried the instances that have failed the exchange; null: none has
+     */
+    public @Nullable Instance choose(long now, @Nullable TriedInstances tried) {
+        return standing.choice.choose(now, tried);
+    }
+
+    /**
+     * Whether an instance is in that has not failed the exchange.
+     *
+     * @param last the last instance that has failed it
+     * @param earlier the other ones; null: none
+     */
+    public boolean hasAnother(Instance last, @Nullable TriedInstances earlier) {
+        if (group == null) {
+            return false;
+        }
+        for (Instance one : standing.choice.candidates()) {
+            if (one != last && (earlier == null || !earlier.contains(one))) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** The instances that get no calls but probes. */
+    public List<Instance> out() {
+        return standing.out;
+    }
+
+    /** All instances; at least one. */
+    public List<Instance> all() {
+        return all;
+    }
+
+    /** The first instance, which is the only one of most backends. */
+    public Instance first() {
+        return all.getFirst();
+    }
+
+    /** The health of the backend. */
+    public Health health() {
+        return health;
+    }
+}

@@ -1,0 +1,50 @@
+package io.weir.instance;
+
+import java.util.concurrent.TimeUnit;
+
+/**
+ * The usual latency of an instance: an exponentially weighted moving average that follows a rise at once, and
+ * a fall slowly. It decays while no call is recorded, so that an instance which was slow is tried again.
+ *
+ * <p>Source: Finagle's {@code PeakEwma}. An average that follows both directions slowly sends calls into an
+ * instance for seconds after it has become slow.
+ */
+// Concurrency: two threads that record at once may lose one of the two samples; benign. A reader may combine
+// the value of one sample with the time of another one; the error is the decay of that time.
+final class PeakEwma {
+
+    /** The time in which the average decays to a third. */
+    private static final double DECAY_NANOS = TimeUnit.SECONDS.toNanos(10);
+
+    private volatile double average;
+    private volatile long recordedAt;
+
+    /** Records the latency of an answer. */
+    void record(long latencyNanos, long now) {
+        double before = average;
+        if (latencyNanos >= before) {
+            average = latencyNanos;
+        } else {
+            double kept = Math.exp(-Math.max(0, now - recordedAt) / DECAY_NANOS);
+            average = before * kept + latencyNanos * (1 - kept);
+        }
+        recordedAt = now;
+    }
+
+    /**
+     * Records that a call has waited for this time without success. A failure that comes fast does not make
+     * its instance a fast one.
+     */
+    void raise(long waitedNanos, long now) {
+        if (waitedNanos > nanos(now)) {
+            average = waitedNanos;
+            recordedAt = now;
+        }
+    }
+
+    /** The usual latency; 0: no call is recorded. */
+    long nanos(long now) {
+        double known = average;
+        return known == 0 ? 0 : (long) (known * Math.exp(-Math.max(0, now - recordedAt) / DECAY_NANOS)) + 1;
+    }
+}

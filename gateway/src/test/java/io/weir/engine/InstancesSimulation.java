@@ -1,0 +1,307 @@
+package io.weir.engine;
+
+import io.github.resilience4j.circuitbreaker.CircuitBreaker.State;
+import io.netty.channel.embedded.EmbeddedChannel;
+import io.netty.handler.codec.http.HttpMethod;
+import io.weir.drain.Drain;
+import io.weir.engine.TrafficSimulation.Ending;
+import io.weir.engine.TrafficSimulation.Fault;
+import io.weir.health.Health;
+import io.weir.health.HealthSettings;
+import io.weir.health.Probe;
+import io.weir.instance.ConnectionProperties;
+import io.weir.instance.Instance;
+import io.weir.instance.Instances;
+import io.weir.instance.Pool;
+import io.weir.instance.UpstreamProtocol;
+import io.weir.limit.LimitInForce;
+import io.weir.limit.LittlesLawProperties;
+import io.weir.limit.QueueingBulkhead;
+import io.weir.limit.UsualTime;
+import io.weir.overload.OverloadGuard;
+import io.weir.overload.OverloadProperties;
+import io.weir.retry.RetryBudget;
+import io.weir.retry.RetryBudgetProperties;
+import io.weir.testing.TestHealth;
+import java.net.URI;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import reactor.netty.resources.LoopResources;
+
+/**
+ * The real engine with one backend of several instances in virtual time, each with its own fault. A
+ * simulation is deterministic for a seed.
+ */
+final class InstancesSimulation {
+
+    /** One simulated instance. */
+    static final class Replica {
+        final Instance instance;
+        Fault fault = Fault.NONE;
+        Duration service = Duration.ofMillis(20);
+        /** Calls that reached the instance, probes excluded. */
+        int calls;
+        /** Calls that reached the instance while it was faulty. */
+        int faultyCalls;
+        /** Faulty calls up to the first ejection. */
+        int faultyCallsAtEjection = -1;
+
+        int probes;
+
+        Replica(Instance instance) {
+            this.instance = instance;
+        }
+
+        boolean isOpen() {
+            return instance.health().state() == State.OPEN;
+        }
+    }
+
+    private static final Pool POOL = new Pool(
+            "orders",
+            URI.create("http://orders:8080"),
+            UpstreamProtocol.HTTP1,
+            new ConnectionProperties(Duration.ofMillis(250), Duration.ofSeconds(4), Duration.ofMinutes(5), 16, null),
+            1,
+            null,
+            LoopResources.create("instances", 1, true));
+
+    private static final double FAILING_SHARE = 0.3;
+    private static final long RESET_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
+
+    final List<Ending> endings = new ArrayList<>();
+    final List<Replica> replicas = new ArrayList<>();
+    final Health health;
+    final QueueingBulkhead bulkhead;
+    final Instances instances;
+    HttpMethod method = HttpMethod.GET;
+    /** Whether the backend has opened. */
+    boolean hasOpened;
+
+    /** Callers who had failed when an instance was ejected for the first time. */
+    long failedAtEjection;
+
+    private final EmbeddedChannel channel = new EmbeddedChannel();
+    private final Random random;
+    private final Engine engine;
+    private final Route route;
+    private final LimitInForce limitInForce;
+
+    InstancesSimulation(int count, Duration deadline, int limit, long seed) {
+        channel.freezeTime();
+        random = new Random(seed);
+        // Far from zero, as on a real machine.
+        channel.advanceTimeBy(1, TimeUnit.HOURS);
+        engine = new Engine(
+                this::now,
+                random::nextDouble,
+                new Drain(),
+                new OverloadGuard(new OverloadProperties(1_000_000, Duration.ofMinutes(10), 100)),
+                new Limits(1 << 20, deadline.toNanos(), deadline.toNanos(), 1000, 65_536, 1 << 20, 0),
+                this::attempt,
+                this::probe);
+        bulkhead = new QueueingBulkhead(limit, limit);
+        limitInForce = new LimitInForce(bulkhead);
+        HealthSettings settings = TestHealth.settings(deadline, 20, Duration.ofMillis(100));
+        health = new Health("orders", settings, permits(false), this::now, random::nextDouble);
+        limitInForce.limitBy(health::maxCalls);
+        for (int i = 0; i < count; i++) {
+            String address = "http://orders-" + i + ":8080";
+            Health own = Health.ofInstance("orders", address, settings, permits(true), this::now, random::nextDouble);
+            replicas.add(new Replica(new Instance(URI.create(address), 1, POOL, own)));
+        }
+        instances = Instances.of(
+                replicas.stream().map(replica -> replica.instance).toList(), health, random::nextInt, engine::leave);
+        instances.takeOver();
+        BackendSettings backendSettings = new BackendSettings(
+                "orders",
+                deadline.toNanos(),
+                deadline.toNanos() / 2,
+                TimeUnit.SECONDS.toNanos(1),
+                deadline.toNanos(),
+                BackendSettings.bits(Set.of(500)),
+                BackendSettings.bits(Set.of()),
+                Enforcement.FULL);
+        Backend backend = new Backend(
+                backendSettings,
+                bulkhead,
+                limitInForce,
+                new QueueingBulkhead(1, 0),
+                null,
+                instances,
+                new RetryBudget(new RetryBudgetProperties(20, 10), now()),
+                new ServiceTimeEstimate(new LittlesLawProperties(Duration.ofSeconds(10)), health, this::now),
+                BackendObserver.NONE);
+        route = new Route(
+                "orders",
+                backend,
+                deadline.toNanos(),
+                Mode.REQUEST,
+                null,
+                null,
+                null,
+                null,
+                this::ended,
+                new InFlightCounter(),
+                new UsualTime(),
+                null);
+    }
+
+    private Health.Permits permits(boolean isInstance) {
+        return new Health.Permits() {
+
+            @Override
+            public int limit() {
+                return limitInForce.permits();
+            }
+
+            @Override
+            public void limitChanged() {
+                limitInForce.update();
+                noteEjections();
+                if (!isInstance && health.state() == State.OPEN) {
+                    hasOpened = true;
+                }
+            }
+
+            @Override
+            public void giveBack(int calls) {
+                for (int i = 0; i < calls; i++) {
+                    bulkhead.release();
+                }
+            }
+        };
+    }
+
+    private void noteEjections() {
+        for (Replica replica : replicas) {
+            if (replica.faultyCallsAtEjection < 0 && replica.isOpen()) {
+                replica.faultyCallsAtEjection = replica.faultyCalls;
+                failedAtEjection = failed();
+            }
+        }
+    }
+
+    long now() {
+        return channel.eventLoop().ticker().nanoTime();
+    }
+
+    // ---------------------------------------------------------------- traffic
+
+    /** A caller arrives. */
+    void call() {
+        FakeCaller caller = new FakeCaller(channel);
+        caller.method = method;
+        caller.hasBody = !method.equals(HttpMethod.GET);
+        new Exchange(engine, route, caller, now()).start();
+    }
+
+    /** Callers arrive at random moments, so many in a second, for this time. */
+    void traffic(int perSecond, Duration time) {
+        long end = now() + time.toNanos();
+        while (true) {
+            long next = (long) (-Math.log(1 - random.nextDouble()) / perSecond * TimeUnit.SECONDS.toNanos(1));
+            if (now() + next >= end) {
+                advance(end - now());
+                return;
+            }
+            advance(next);
+            call();
+        }
+    }
+
+    void advance(Duration time) {
+        advance(time.toNanos());
+    }
+
+    /** Runs all events of this time, each at its own moment. */
+    private void advance(long nanos) {
+        long end = now() + nanos;
+        while (true) {
+            channel.runPendingTasks();
+            long next = channel.runScheduledPendingTasks();
+            long left = end - now();
+            if (next < 0 || next > left) {
+                channel.advanceTimeBy(left, TimeUnit.NANOSECONDS);
+                return;
+            }
+            channel.advanceTimeBy(next, TimeUnit.NANOSECONDS);
+        }
+    }
+
+    private void ended(ExchangeRecord record) {
+        endings.add(new Ending(record.arrivedAtNanos(), now(), record.status(), record.reason()));
+    }
+
+    /** Callers who were not answered with 200. */
+    long failed() {
+        return endings.stream().filter(ending -> !ending.isAnswered()).count();
+    }
+
+    /** The share of the callers who were answered with 200. */
+    double answeredShare() {
+        return (double) endings.stream().filter(Ending::isAnswered).count() / endings.size();
+    }
+
+    // ---------------------------------------------------------------- the instances
+
+    private Replica replica(Instance instance) {
+        return replicas.stream()
+                .filter(replica -> replica.instance == instance)
+                .findFirst()
+                .orElseThrow();
+    }
+
+    private Attempt attempt(Exchange exchange, Admission admission, HealthEvidence evidence, long now) {
+        FakeAttempt attempt = new FakeAttempt(exchange, admission, evidence, now);
+        Replica replica = replica(admission.instance());
+        Fault met = replica.fault;
+        replica.calls++;
+        if (met != Fault.NONE) {
+            replica.faultyCalls++;
+        }
+        if (met != Fault.REFUSED) {
+            attempt.connects();
+        }
+        if (met == Fault.HANG) {
+            return attempt;
+        }
+        if (met == Fault.RESET || met == Fault.REFUSED) {
+            schedule(RESET_NANOS, attempt::fails);
+            return attempt;
+        }
+        boolean good = met == Fault.NONE || (met == Fault.SOME_ERRORS && random.nextDouble() >= FAILING_SHARE);
+        // An error is faster than an answer.
+        schedule(good ? replica.service.toNanos() : RESET_NANOS, () -> answer(exchange, attempt, good ? 200 : 500));
+        return attempt;
+    }
+
+    private static void answer(Exchange exchange, FakeAttempt attempt, int status) {
+        if (attempt.cancelled == 0) {
+            attempt.beginsSmallAnswer(status).answers();
+            exchange.flushed();
+        }
+    }
+
+    private void probe(Instance instance, ProbeRequest request, Probe probe) {
+        Replica replica = replica(instance);
+        Fault met = replica.fault;
+        replica.probes++;
+        Health probed = instance.health();
+        boolean good = met == Fault.NONE || (met == Fault.SOME_ERRORS && random.nextDouble() >= FAILING_SHARE);
+        if (good) {
+            schedule(replica.service.toNanos(), () -> probed.probeAnswered(probe, now()));
+        } else {
+            schedule(met == Fault.HANG ? probe.patienceNanos() : RESET_NANOS, () -> probed.probeFailed(probe));
+        }
+    }
+
+    @SuppressWarnings("FutureReturnValueIgnored")
+    private void schedule(long nanos, Runnable event) {
+        channel.eventLoop().schedule(event, nanos, TimeUnit.NANOSECONDS);
+    }
+}
