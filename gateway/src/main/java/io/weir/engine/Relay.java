@@ -31,8 +31,8 @@ final class Relay extends Flux<ByteBuf> implements CoreSubscriber<Object>, Subsc
     interface Listener {
 
         /**
-         * The source has completed or failed. The sink does not know it yet: the listener {@linkplain #passEnd
-         * passes the end on} once the exchange knows it.
+         * The source has completed or failed. The sink does not know it yet: the listener
+         * {@linkplain #passEnd passes the end on} once the exchange knows it.
          */
         void relayEnded(Relay relay, @Nullable Throwable failure);
     }

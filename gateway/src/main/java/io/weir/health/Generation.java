@@ -90,11 +90,6 @@ public final class Generation {
         return count;
     }
 
-    /** Whether the head of an answer has arrived after this moment. */
-    boolean hasAnsweredSince(long sentAt) {
-        return lastAnswerAt - sentAt > 0;
-    }
-
     /** Time since the first of the stalled calls was sent. */
     long stalledNanos(long now) {
         return now - firstStalledSentAt;

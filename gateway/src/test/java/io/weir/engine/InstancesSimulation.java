@@ -16,6 +16,8 @@ import io.weir.instance.Pool;
 import io.weir.instance.UpstreamProtocol;
 import io.weir.limit.LimitInForce;
 import io.weir.limit.LittlesLawProperties;
+import io.weir.limit.OverdueCalls;
+import io.weir.limit.Priority;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.limit.UsualTime;
 import io.weir.overload.OverloadGuard;
@@ -100,7 +102,8 @@ final class InstancesSimulation {
                 this::now,
                 random::nextDouble,
                 new Drain(),
-                new OverloadGuard(new OverloadProperties(1_000_000, Duration.ofMinutes(10), 100)),
+                new OverloadGuard(new OverloadProperties(
+                        1_000_000, Duration.ofMinutes(10), Duration.ofMillis(100), Duration.ofMinutes(10), 100)),
                 new Limits(1 << 20, deadline.toNanos(), deadline.toNanos(), 1000, 65_536, 1 << 20, 0),
                 this::attempt,
                 this::probe);
@@ -135,6 +138,7 @@ final class InstancesSimulation {
                 instances,
                 new RetryBudget(new RetryBudgetProperties(20, 10), now()),
                 new ServiceTimeEstimate(new LittlesLawProperties(Duration.ofSeconds(10)), health, this::now),
+                null,
                 BackendObserver.NONE);
         route = new Route(
                 "orders",
@@ -146,8 +150,11 @@ final class InstancesSimulation {
                 null,
                 null,
                 this::ended,
+                new OverdueCalls(),
                 new InFlightCounter(),
                 new UsualTime(),
+                null,
+                Priority.NORMAL,
                 null);
     }
 
