@@ -30,16 +30,17 @@
  * <h2>Pipelines</h2>
  *
  * <pre>
- *  HTTP/1:  HandshakeGate ► TLS ► Http1Scanner ► codec ► Http1Guard ► traffic handler ► LastResponseHandler ► Reactor Netty
- *  HTTP/2:  HandshakeGate ► TLS ► Http2Scanner ► codec ► Http2Guard ► streams ► Reactor Netty
+ *  HTTP/1:  TLS ► Http1Scanner ► codec ► Http1Guard ► traffic handler ► LastResponseHandler ► Reactor Netty
+ *  HTTP/2:  TLS ► Http2Scanner ► codec ► Http2Guard ► streams ► Reactor Netty
  * </pre>
  *
- * Reactor Netty builds the pipelines, and {@link io.weir.edge.EdgeServerCustomizer} inserts handlers between
- * its own. Reactor Netty has no options that do the same. It answers malformed requests itself, without a
- * body; any byte prolongs its idle timeout; its request timeout starts after the head; it drops unread bodies
- * without a bound; and when a request's body turns out to be malformed, it completes the half-written
- * response. A refusal of the edge has the same form as every other refusal. It is reported to an
- * {@link io.weir.edge.EdgeListener}, because no exchange reports it.
+ * {@link io.weir.edge.HandshakeGate} precedes TLS. Reactor Netty builds the pipelines, and
+ * {@link io.weir.edge.EdgeServerCustomizer} inserts handlers between its own. Reactor Netty has no options
+ * that do the same. It answers malformed requests itself, without a body; any byte prolongs its idle timeout;
+ * its request timeout starts after the head; it drops unread bodies without a bound; and when a request's
+ * body turns out to be malformed, it completes the half-written response. A refusal of the edge has the same
+ * form as every other refusal. It is reported to an {@link io.weir.edge.EdgeListener}, because no exchange
+ * reports it.
  *
  * <p>Each protocol needs two handlers. Only the raw bytes show that a head has begun, and its exact spelling:
  * the codec unfolds fields, and reads a carriage return as a space. Only the codec's output shows the kind of
