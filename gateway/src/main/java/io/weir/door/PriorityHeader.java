@@ -75,6 +75,6 @@ final class PriorityHeader {
 
     /** Writes the priority into the head for the backend. */
     void write(HttpHeaders toBackend, Priority priority) {
-        toBackend.set(name, WORDS.get(priority.ordinal()));
+        toBackend.set(name, WORDS.get(priority.rank()));
     }
 }

@@ -7,13 +7,23 @@ import java.util.Locale;
  */
 public enum Priority {
     /** Served first and evicted last. */
-    CRITICAL,
+    CRITICAL(0),
     /** The default. */
-    NORMAL,
+    NORMAL(1),
     /** Served last and evicted first. */
-    SHEDDABLE;
+    SHEDDABLE(2);
 
+    private final int rank;
     private final String word = name().toLowerCase(Locale.ROOT);
+
+    Priority(int rank) {
+        this.rank = rank;
+    }
+
+    /** The position among the priorities: 0 is the highest. */
+    public int rank() {
+        return rank;
+    }
 
     /** The word for the priority in the configuration, header fields, the access log and metrics. */
     public String word() {

@@ -40,11 +40,7 @@ final class WaitingCalls {
     }
 
     private static int rank(Priority priority) {
-        return switch (priority) {
-            case CRITICAL -> 0;
-            case NORMAL -> 1;
-            case SHEDDABLE -> 2;
-        };
+        return priority.rank();
     }
 
     /** The waiting calls of a priority. From any thread. */

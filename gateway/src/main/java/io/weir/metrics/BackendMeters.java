@@ -175,7 +175,7 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
 
     @Override
     public void dispatched(Priority priority, long queueNanos, long leftNanos) {
-        count(Meters.PERMITS_GRANTED, granted, priority.ordinal(), priority.word(), null);
+        count(Meters.PERMITS_GRANTED, granted, priority.rank(), priority.word(), null);
         queueWait.record(queueNanos, TimeUnit.NANOSECONDS);
         budgetLeft.record(leftNanos, TimeUnit.NANOSECONDS);
     }
@@ -202,7 +202,7 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
 
     /** Counts an exchange with this backend that was shed. */
     void shed(Reason reason, Priority priority) {
-        int index = ExchangeOutcomes.index(reason) * PRIORITIES + priority.ordinal();
+        int index = ExchangeOutcomes.index(reason) * PRIORITIES + priority.rank();
         count(Meters.SHED, shed, index, reason.word(), priority.word());
         if (reason.isBulkheads()) {
             onRejected.run();
