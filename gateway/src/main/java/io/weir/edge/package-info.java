@@ -33,12 +33,12 @@
  * <h2>Pipelines</h2>
  *
  * <pre>
- *  HTTP/1:  HandshakeGate ► TLS ► Http1Scanner ► codec ► Http1Guard ► traffic handler ► LastResponseHandler ► Reactor Netty
- *  HTTP/2:  HandshakeGate ► TLS ► Http2Scanner ► codec ► Http2Guard ► streams ► Reactor Netty
+ *  HTTP/1:  TLS ► Http1Scanner ► codec ► Http1Guard ► traffic handler ► LastResponseHandler ► Reactor Netty
+ *  HTTP/2:  TLS ► Http2Scanner ► codec ► Http2Guard ► streams ► Reactor Netty
  * </pre>
  *
- * With {@code proxy-protocol}, {@link io.weir.edge.ProxyHeaderHandler} precedes TLS, and removes itself after the
- * header.
+ * {@link io.weir.edge.HandshakeGate} precedes TLS. With {@code proxy-protocol},
+ * {@link io.weir.edge.ProxyHeaderHandler} precedes both, and removes itself after the header.
  *
  * <p>Reactor Netty builds the pipelines, and {@link io.weir.edge.EdgeServerCustomizer} inserts handlers between
  * its own. Reactor Netty has no options that do the same. It answers malformed requests itself, without a

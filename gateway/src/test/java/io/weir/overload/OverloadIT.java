@@ -55,6 +55,7 @@ class OverloadIT extends GatewayTests {
                 .backend("others", backend.uri(), "deadline: 60s")
                 .route("orders", "orders")
                 .route("others", "others", "fallback: { body: prepared }")
+                .route("extras", "others", "priority: sheddable")
                 .start();
     }
 
@@ -93,16 +94,7 @@ class OverloadIT extends GatewayTests {
         // Connect first: the late loop may be the accepting one.
         List<TestCaller> callers = connect(door);
         AtomicBoolean isOver = new AtomicBoolean();
-        EventLoop late = loops().next();
-        late.execute(new Runnable() {
-            @Override
-            public void run() {
-                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(300));
-                if (!isOver.get()) {
-                    var _ = late.schedule(this, 0, TimeUnit.NANOSECONDS);
-                }
-            }
-        });
+        delayALoop(300, isOver);
         try {
             await().until(guard::isOverloaded);
             await().until(() -> guard.loopDelayNanos() > TimeUnit.MILLISECONDS.toNanos(250));
@@ -135,6 +127,53 @@ class OverloadIT extends GatewayTests {
         assertThat(TestCaller.get(gateway.port(), door.path("orders", "in-time"))
                         .status())
                 .isEqualTo(200);
+    }
+
+    @Door.Each
+    void refusesByPriorityBelowTheHardLimit(Door door) throws Exception {
+        calls.release();
+        OverloadGuard guard = gateway.bean(OverloadGuard.class);
+        String path = door.path("extras", "late");
+        List<TestCaller> callers = connect(door);
+        AtomicBoolean isOver = new AtomicBoolean();
+        delayALoop(100, isOver);
+        try {
+            await().until(() -> guard.share() == 1);
+            long refusedBefore = guard.refused(ShedCause.DELAY, Priority.SHEDDABLE);
+            List<TestCaller.Answer> answers = callers.stream()
+                    .map(caller -> ask(caller, path))
+                    .map(CompletableFuture::join)
+                    .toList();
+            List<TestCaller.Answer> refused =
+                    answers.stream().filter(answer -> answer.status() != 200).toList();
+            assertThat(refused).isNotEmpty();
+            refused.forEach(answer -> assertRefused(answer, Reason.GATEWAY_OVERLOADED));
+            assertThat(answers).anyMatch(answer -> answer.status() == 200);
+            assertThat(guard.refused(ShedCause.DELAY, Priority.SHEDDABLE) - refusedBefore)
+                    .isEqualTo(refused.size());
+        } finally {
+            isOver.set(true);
+        }
+        await().until(() -> !guard.isOverloaded());
+        for (TestCaller caller : callers) {
+            assertThat(caller.request("GET", path).status()).isEqualTo(200);
+            caller.close();
+        }
+        gateway.assertNothingHeld();
+    }
+
+    /** Makes each iteration of an event loop last that long. */
+    private static void delayALoop(long millis, AtomicBoolean isOver) {
+        EventLoop late = loops().next();
+        late.execute(new Runnable() {
+            @Override
+            public void run() {
+                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(millis));
+                if (!isOver.get()) {
+                    var _ = late.schedule(this, 0, TimeUnit.NANOSECONDS);
+                }
+            }
+        });
     }
 
     @Door.Each
