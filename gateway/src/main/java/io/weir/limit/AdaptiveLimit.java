@@ -108,7 +108,8 @@ public final class AdaptiveLimit implements Limit {
      * @param canHelp whether a lower limit may help the backend: there is a lower one, and the backend
      *     answers some of its calls
      */
-    private record Published(Beliefs beliefs, int queueCapacity, int baseInFlight, boolean holding, boolean blind, boolean canHelp) {}
+    private record Published(
+            Beliefs beliefs, int queueCapacity, int baseInFlight, boolean holding, boolean blind, boolean canHelp) {}
 
     /** A sample for the processing thread; without evidence, the start of a call, or a call that waits. */
     private record Sample(

@@ -231,6 +231,7 @@ public final class RoutesFactory {
         private Route route(String id, Backend backend, String door) {
             RouteProperties own = properties.getOrDefault(id, DEFAULTS);
             Route old = before == null ? null : before.route(id);
+            Route known = sameBackend(backend, old);
             Duration deadline = own.deadline();
             RateLimiter rateLimiter = rateLimiter(own.rateLimit(), old == null ? null : old.rateLimiter());
             QueueingBulkhead limit = limit(own.maxConcurrentCalls(), old == null ? null : old.limit());
@@ -246,9 +247,9 @@ public final class RoutesFactory {
                     fallback == null ? null : fallback(fallback, old == null ? null : old.fallback()),
                     fallbackBackend == null ? null : backends.get(fallbackBackend),
                     observer(id, backend, door, limit, rateLimiter, old == null ? null : old.observer()),
-                    keepsBackend(backend, old) ? old.overdue() : new OverdueCalls(),
+                    known == null ? new OverdueCalls() : known.overdue(),
                     new InFlightCounter(),
-                    keepsBackend(backend, old) ? old.usualTime() : new UsualTime(),
+                    known == null ? new UsualTime() : known.usualTime(),
                     own.probe() == null ? null : own.probe().mode(),
                     own.priority(),
                     rateLimiter);
@@ -258,9 +259,9 @@ public final class RoutesFactory {
             return own == null ? null : RateLimiter.of(own, old, nanoClock);
         }
 
-        /** Whether what is known about the route's calls remains true. */
-        private static boolean keepsBackend(Backend backend, @Nullable Route old) {
-            return old != null && old.backend().name().equals(backend.name());
+        /** The old route if it has the same backend: the measurements of its calls then remain true. */
+        private static @Nullable Route sameBackend(Backend backend, @Nullable Route old) {
+            return old != null && old.backend().name().equals(backend.name()) ? old : null;
         }
 
         private RouteObserver observer(

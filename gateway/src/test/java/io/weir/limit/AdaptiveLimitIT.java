@@ -21,6 +21,7 @@ import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -174,8 +175,9 @@ class AdaptiveLimitIT {
                         .start();
                 ExecutorService callers = Executors.newVirtualThreadPerTaskExecutor()) {
             long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(5);
+            List<Future<?>> loops = new ArrayList<>();
             for (int i = 0; i < 20; i++) {
-                callers.submit(() -> {
+                loops.add(callers.submit(() -> {
                     while (System.nanoTime() - end < 0) {
                         boolean isAnswered = TestCaller.get(defaults.port(), Door.COMPILED.path("slow", "1"))
                                         .status()
@@ -184,10 +186,11 @@ class AdaptiveLimitIT {
                         LockSupport.parkNanos(isAnswered ? 0 : TimeUnit.MILLISECONDS.toNanos(10));
                     }
                     return null;
-                });
+                }));
             }
-            callers.shutdown();
-            assertThat(callers.awaitTermination(20, TimeUnit.SECONDS)).isTrue();
+            for (Future<?> loop : loops) {
+                loop.get(20, TimeUnit.SECONDS);
+            }
 
             // Of 100; with a limit that waits for its windows: 40, and 60 are refused.
             assertThat(answered).as("answered; %s refused", lost).hasValueGreaterThan(60);

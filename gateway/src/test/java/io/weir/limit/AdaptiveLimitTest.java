@@ -106,7 +106,9 @@ class AdaptiveLimitTest {
 
         bring(limit, 400, 50, Evidence.ANSWERED, false);
 
-        assertThat(limit.changes(Change.PROBE)).as("measured at half of the limit").isPositive();
+        assertThat(limit.changes(Change.PROBE))
+                .as("measured at half of the limit")
+                .isPositive();
         assertThat(limit.value()).isGreaterThanOrEqualTo(8);
     }
 

@@ -87,8 +87,12 @@ final class LimitCases {
                         .99,
                         .99,
                         s -> answered(s, 1, 1)),
-                atLeast("20 x 1.2 s of 2 s: goodput in the overload", slowOverload(), .75, .45, s ->
-                        goodput(s, 1, 20 / 1.2)),
+                atLeast(
+                        "20 x 1.2 s of 2 s: goodput in the overload",
+                        slowOverload(),
+                        .75,
+                        .45,
+                        s -> goodput(s, 1, 20 / 1.2)),
                 atLeast("20 x 1.2 s of 2 s: after the overload", slowOverload(), .985, .95, s -> answered(s, 2, 2)),
                 atMost(
                         "1.2 s of 2 s, hang of 15 s: mean limit, times that before",

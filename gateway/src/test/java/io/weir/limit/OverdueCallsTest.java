@@ -20,7 +20,9 @@ class OverdueCallsTest {
         assertThat(calls.stalled(22, 3, REMEMBERED, 102)).isTrue();
 
         assertThat(calls.isHanging(102)).isTrue();
-        assertThat(calls.stalled(23, 3, REMEMBERED, 103)).as("begins to hang once").isFalse();
+        assertThat(calls.stalled(23, 3, REMEMBERED, 103))
+                .as("begins to hang once")
+                .isFalse();
     }
 
     @Test

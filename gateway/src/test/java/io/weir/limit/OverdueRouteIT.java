@@ -90,8 +90,10 @@ class OverdueRouteIT {
         mostHanging.set(0);
         List<CompletableFuture<TestCaller.Answer>> more = ask("reports", 3 * LIMIT);
         List<CompletableFuture<TestCaller.Answer>> others = ask("items", 3 * LIMIT);
-        assertThat(others).allSatisfy(answer -> assertThat(answer.join().status()).isEqualTo(200));
-        assertThat(more.stream().filter(answer -> answer.join().status() == 504).count()).isEqualTo(LIMIT / 2);
+        assertThat(others)
+                .allSatisfy(answer -> assertThat(answer.join().status()).isEqualTo(200));
+        assertThat(more.stream().filter(answer -> answer.join().status() == 504).count())
+                .isEqualTo(LIMIT / 2);
         assertThat(overdue("items").isHanging(System.nanoTime())).isFalse();
         assertThat(gateway.backend("orders").health().state()).isEqualTo(State.CLOSED);
 
@@ -108,9 +110,8 @@ class OverdueRouteIT {
     void theOnlyRouteThatIsCalledIsTheBreakersMatter() {
         List<CompletableFuture<TestCaller.Answer>> all = ask("reports", LIMIT);
 
-        await().untilAsserted(
-                        () -> assertThat(gateway.backend("orders").health().state())
-                                .isEqualTo(State.OPEN));
+        await().untilAsserted(() ->
+                assertThat(gateway.backend("orders").health().state()).isEqualTo(State.OPEN));
         assertThat(overdue("reports").isHanging(System.nanoTime())).isFalse();
         all.forEach(CompletableFuture::join);
         assertThat(overdue("reports").held()).isZero();
@@ -130,7 +131,8 @@ class OverdueRouteIT {
             while (slow.stream().anyMatch(answer -> !answer.isDone())) {
                 assertThat(get("items").status()).isEqualTo(200);
             }
-            assertThat(slow).allSatisfy(answer -> assertThat(answer.join().status()).isEqualTo(200));
+            assertThat(slow)
+                    .allSatisfy(answer -> assertThat(answer.join().status()).isEqualTo(200));
         }
 
         assertThat(overdue("reports").isHanging(System.nanoTime())).isFalse();
