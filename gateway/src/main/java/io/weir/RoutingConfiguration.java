@@ -158,8 +158,7 @@ class RoutingConfiguration {
 
     @Bean
     ClientLimits clientLimits(WeirProperties properties) {
-        return new ClientLimits(
-                properties.edge(), properties.overload().maxInFlight());
+        return new ClientLimits(properties.edge(), properties.overload().maxInFlight());
     }
 
     @Bean
@@ -170,7 +169,6 @@ class RoutingConfiguration {
             EdgeRecorder recorder,
             SslBundles sslBundles,
             ObjectProvider<FrontDoor> door) {
-        return new EdgeServer(
-                new EdgeServerCustomizer(properties.edge(), drain, clients, recorder), sslBundles, door);
+        return new EdgeServer(new EdgeServerCustomizer(properties.edge(), drain, clients, recorder), sslBundles, door);
     }
 }

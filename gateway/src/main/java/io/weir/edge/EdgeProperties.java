@@ -55,10 +55,10 @@ import org.springframework.util.unit.DataSize;
  * @param trustedProxies CIDRs of proxies whose forwarded headers ({@code X-Forwarded-*}, {@code Forwarded})
  *     are trusted; default: none.
  * @param proxyProtocol whether {@code trusted-proxies} put a header of the PROXY protocol, version 1 or 2, in
- *     front of each connection. {@code required}: they do, and no other peer may connect. {@code optional}: they
- *     may; only for the change to {@code required}, because the callers of a balancer that sends no header can
- *     send one. {@code off}, and for other peers {@code optional}: a header is a malformed request. The address
- *     in the header becomes the caller's.
+ *     front of each connection. {@code required}: they do, and no other peer may connect. {@code optional}:
+ *     they may; only for the change to {@code required}, because the callers of a balancer that sends no
+ *     header can send one. {@code off}, and for other peers {@code optional}: a header is a malformed
+ *     request. The address in the header becomes the caller's.
  * @param allowEncodedSlashes whether a path may contain {@code %2F} and {@code %5C}; they are refused
  *     otherwise, because gateway and backend may read them differently.
  * @param serverTiming whether responses carry {@code Server-Timing} with the time in the queue and in the

@@ -29,8 +29,7 @@ public final class EdgeServerCustomizer implements NettyServerCustomizer {
      * @param clients limits the connections of each client
      * @param listener receives connections, and refusals of requests that have no exchange
      */
-    public EdgeServerCustomizer(
-            EdgeProperties properties, Drain drain, ClientLimits clients, EdgeListener listener) {
+    public EdgeServerCustomizer(EdgeProperties properties, Drain drain, ClientLimits clients, EdgeListener listener) {
         this.properties = properties;
         this.rules = EdgeRules.of(properties, drain, listener);
         this.balancers = TrustedProxies.of(properties.trustedProxies());
