@@ -160,8 +160,7 @@ class RoutingConfiguration {
 
     @Bean
     ClientLimits clientLimits(WeirProperties properties) {
-        return new ClientLimits(
-                properties.edge(), properties.overload().maxInFlight());
+        return new ClientLimits(properties.edge(), properties.overload().maxInFlight());
     }
 
     @Bean

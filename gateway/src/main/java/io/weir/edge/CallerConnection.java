@@ -115,8 +115,8 @@ final class CallerConnection implements Runnable {
      * Uses the address of the PROXY protocol's header from now on.
      *
      * @param source the caller's address, which may be unresolved; null: the peer's own address stays
-     * @return false if the address has too many connections, of which this is not one, or if the connection is
-     *     closed
+     * @return false if the address has too many connections, of which this is not one, or if the connection
+     *     is closed
      */
     boolean identify(@Nullable InetSocketAddress source) {
         if (source == null) {

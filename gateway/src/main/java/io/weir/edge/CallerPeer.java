@@ -10,9 +10,9 @@ public final class CallerPeer {
     private CallerPeer() {}
 
     /**
-     * The address of a request's peer: the one in the PROXY protocol's header, or the connection's. An address
-     * without {@link InetSocketAddress#getAddress} is that of a caller that the header does not name. Null if
-     * the connection was closed before its address was known.
+     * The address of a request's peer: the one in the PROXY protocol's header, or the connection's. An
+     * address without {@link InetSocketAddress#getAddress} is that of a caller that the header does not name.
+     * Null if the connection was closed before its address was known.
      */
     public static @Nullable InetSocketAddress of(Channel channel) {
         CallerConnection connection = CallerConnection.of(channel);

@@ -30,11 +30,11 @@ import org.jspecify.annotations.Nullable;
  *
  * <h2>Defaults</h2>
  *
- * Half of the limit of all clients: it refuses nothing until one address holds half of the gateway, and leaves
- * the other half to all others. A NAT of a thousand browsers with six connections each stays below 10 000. The
- * default is at least 1000: a gateway with a lower limit of all clients may have one NAT as its only caller. A
- * balancer in front of the gateway must be in {@code trusted-proxies}; otherwise all its callers are one
- * client.
+ * Half of the limit of all clients: it refuses nothing until one address holds half of the gateway, and
+ * leaves the other half to all others. A NAT of a thousand browsers with six connections each stays below 10
+ * 000. The default is at least 1000: a gateway with a lower limit of all clients may have one NAT as its only
+ * caller. A balancer in front of the gateway must be in {@code trusted-proxies}; otherwise all its callers
+ * are one client.
  *
  * <h2>Refusals</h2>
  *

@@ -61,10 +61,10 @@ import org.springframework.util.unit.DataSize;
  *     is ignored and counted ({@code weir_priority_ignored_total}). Backends receive the field with the
  *     priority that the gateway has used.
  * @param proxyProtocol whether {@code trusted-proxies} put a header of the PROXY protocol, version 1 or 2, in
- *     front of each connection. {@code required}: they do, and no other peer may connect. {@code optional}: they
- *     may; only for the change to {@code required}, because the callers of a balancer that sends no header can
- *     send one. {@code off}, and for other peers {@code optional}: a header is a malformed request. The address
- *     in the header becomes the caller's.
+ *     front of each connection. {@code required}: they do, and no other peer may connect. {@code optional}:
+ *     they may; only for the change to {@code required}, because the callers of a balancer that sends no
+ *     header can send one. {@code off}, and for other peers {@code optional}: a header is a malformed
+ *     request. The address in the header becomes the caller's.
  * @param allowEncodedSlashes whether a path may contain {@code %2F} and {@code %5C}; they are refused
  *     otherwise, because gateway and backend may read them differently.
  * @param serverTiming whether responses carry {@code Server-Timing} with the time in the queue and in the

@@ -11,12 +11,13 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads the header of the PROXY protocol, version 1 (text) or 2 (binary), byte by byte from the beginning of a
- * connection. See <a href="https://www.haproxy.org/download/2.8/doc/proxy-protocol.txt">the specification</a>.
+ * Reads the header of the PROXY protocol, version 1 (text) or 2 (binary), byte by byte from the beginning of
+ * a connection. See <a href="https://www.haproxy.org/download/2.8/doc/proxy-protocol.txt">the
+ * specification</a>.
  *
  * <p>It keeps at most 107 bytes. Extensions (TLVs) of version 2 are skipped as they arrive, so that a header
- * of 64 KiB needs no memory. Reactor Netty's own support was not chosen: it believes every peer, keeps a header
- * in memory until its end, and answers a malformed one with an exception.
+ * of 64 KiB needs no memory. Reactor Netty's own support was not chosen: it believes every peer, keeps a
+ * header in memory until its end, and answers a malformed one with an exception.
  *
  * <p>Confined to the connection's event loop.
  */

@@ -12,8 +12,8 @@
  *   <li><b>Callers that occupy connections</b>: a head that stalls or drips is refused at one deadline that
  *       no byte prolongs. Idle connections and connections over the limit are closed. If a caller does not
  *       read a refusal, the connection is reset.
- *   <li><b>One caller that takes all connections or requests</b>: each address has a limit of both. See {@link
- *       io.weir.edge.ClientLimits}.
+ *   <li><b>One caller that takes all connections or requests</b>: each address has a limit of both. See
+ *       {@link io.weir.edge.ClientLimits}.
  *   <li><b>Callers that send unwanted bodies</b>: 64 KiB are dropped; then the connection ends, but the
  *       caller can still read the response.
  *   <li><b>Callers that flood an HTTP/2 connection</b> with frames that cost the gateway more than the
@@ -26,8 +26,8 @@
  *   <li><b>Callers that fill the log</b>: a caller's fault is one line at debug, and a counter. See {@link
  *       io.weir.edge.UncaughtErrors}.
  *   <li><b>Callers that forge their address</b>: forwarded headers are trusted from configured networks only.
- *       See {@link io.weir.edge.Forwarding}. The PROXY protocol's header is read from those networks only. See
- *       {@link io.weir.edge.ProxyHeaderHandler}.
+ *       See {@link io.weir.edge.Forwarding}. The PROXY protocol's header is read from those networks only.
+ *       See {@link io.weir.edge.ProxyHeaderHandler}.
  * </ul>
  *
  * <h2>Pipelines</h2>
@@ -40,11 +40,11 @@
  * {@link io.weir.edge.HandshakeGate} precedes TLS. With {@code proxy-protocol},
  * {@link io.weir.edge.ProxyHeaderHandler} precedes both, and removes itself after the header.
  *
- * <p>Reactor Netty builds the pipelines, and {@link io.weir.edge.EdgeServerCustomizer} inserts handlers between
- * its own. Reactor Netty has no options that do the same. It answers malformed requests itself, without a
- * body; any byte prolongs its idle timeout; its request timeout starts after the head; it drops unread bodies
- * without a bound; and when a request's body turns out to be malformed, it completes the half-written
- * response. A refusal of the edge has the same form as every other refusal. It is reported to an
+ * <p>Reactor Netty builds the pipelines, and {@link io.weir.edge.EdgeServerCustomizer} inserts handlers
+ * between its own. Reactor Netty has no options that do the same. It answers malformed requests itself,
+ * without a body; any byte prolongs its idle timeout; its request timeout starts after the head; it drops
+ * unread bodies without a bound; and when a request's body turns out to be malformed, it completes the
+ * half-written response. A refusal of the edge has the same form as every other refusal. It is reported to an
  * {@link io.weir.edge.EdgeListener}, because no exchange reports it.
  *
  * <p>Each protocol needs two handlers. Only the raw bytes show that a head has begun, and its exact spelling:
@@ -99,12 +99,12 @@
  *       form.
  *   <li>The default limits per client are half of the limits of all. They are exact: a sketch of fixed size
  *       would need no map, but would refuse clients whose slots are full of others' connections.
- *   <li>The PROXY protocol's command {@code LOCAL} keeps the balancer's address, as the specification says. For
- *       {@code UNKNOWN} the specification says the same, but then the caller's forwarded fields would be
+ *   <li>The PROXY protocol's command {@code LOCAL} keeps the balancer's address, as the specification says.
+ *       For {@code UNKNOWN} the specification says the same, but then the caller's forwarded fields would be
  *       believed as the balancer's. So such a caller has no address, and is {@code unknown}.
- *   <li>{@code proxy-protocol: optional} guesses from the first bytes, which the specification forbids because
- *       a caller behind a balancer without the protocol can forge them. It exists to introduce the protocol
- *       without an interruption.
+ *   <li>{@code proxy-protocol: optional} guesses from the first bytes, which the specification forbids
+ *       because a caller behind a balancer without the protocol can forge them. It exists to introduce the
+ *       protocol without an interruption.
  *   <li>{@link io.weir.edge.TrustedProxies} does not use Netty's {@code IpSubnetFilterRule} (4.2.18). That
  *       rule compares an IPv6 address to the mask as well as to the network, and so matches any address whose
  *       prefix bits are all ones: {@code fd00::/8} would trust {@code ff02::1}. It also resolves host names

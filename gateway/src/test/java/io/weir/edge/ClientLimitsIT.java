@@ -176,11 +176,15 @@ class ClientLimitsIT {
         RawHttp1Client over = connect(GREEDY);
         RawHttp1Client.Answer refused = over.get(door.path(BACKEND, "one-more"));
 
-        assertThat(refused.status()).isEqualTo(Reason.GATEWAY_OVERLOADED.status().code());
+        assertThat(refused.status())
+                .isEqualTo(Reason.GATEWAY_OVERLOADED.status().code());
         assertThat(refused.body()).contains("urn:weir:" + Reason.GATEWAY_OVERLOADED.word());
-        assertThat(Integer.parseInt(String.valueOf(refused.field("retry-after")))).isPositive();
+        assertThat(Integer.parseInt(String.valueOf(refused.field("retry-after"))))
+                .isPositive();
         assertThat(limits().refusedRequests()).isEqualTo(before + 1);
-        assertThat(gateway.logged(door.path(BACKEND, "one-more")).path("outcome").asString())
+        assertThat(gateway.logged(door.path(BACKEND, "one-more"))
+                        .path("outcome")
+                        .asString())
                 .isEqualTo(Reason.GATEWAY_OVERLOADED.word());
         hold(OTHER, door.path(BACKEND, "other"), "");
 

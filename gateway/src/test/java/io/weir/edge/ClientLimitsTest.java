@@ -197,7 +197,7 @@ class ClientLimitsTest {
     void endsTheCountOfARequestThatBeginsAfterTheClose() {
         EmbeddedChannel channel = new EmbeddedChannel();
         CallerConnection connection = connection(channel, null);
-        channel.close();
+        channel.finishAndReleaseAll();
         connection.closed();
 
         assertThat(limits.begin(channel, address("192.0.2.1"))).isNull();
@@ -209,7 +209,7 @@ class ClientLimitsTest {
     void countsNoConnectionThatWasClosedBeforeItsProxyHeader() {
         EmbeddedChannel channel = new EmbeddedChannel();
         CallerConnection connection = connection(channel, null);
-        channel.close();
+        channel.finishAndReleaseAll();
         connection.closed();
 
         assertThat(connection.identify(new InetSocketAddress(address("192.0.2.1"), 1)))

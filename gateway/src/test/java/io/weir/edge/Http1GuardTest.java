@@ -60,7 +60,8 @@ class Http1GuardTest {
         made.pipeline().addLast(NettyPipeline.HttpTrafficHandler, new ChannelOutboundHandlerAdapter());
         made.freezeTime();
         EdgeRules rules = EdgeRules.of(new TestEdgeProperties().properties(), drain, listener, shedding);
-        CallerConnection connection = new ConnectionRegistry(10, TestEdgeProperties.unlimitedClients()).register(made, rules);
+        CallerConnection connection =
+                new ConnectionRegistry(10, TestEdgeProperties.unlimitedClients()).register(made, rules);
         assertThat(connection).isNotNull();
         connection.setTimeout(rules.headTimeoutNanos());
         Http1Guard.install(made.pipeline(), connection);

@@ -166,7 +166,8 @@ class ProxyHeaderTest {
 
     /** The beginnings of TLS, HTTP/1, HTTP/2, and of requests that share bytes with a header. */
     @ParameterizedTest
-    @ValueSource(strings = {"\u0016\u0003\u0001", "GET / HTTP/1.1", "PRI * HTTP/2.0", "PROXIES", "PROXY\t", "\r\n\r\nGET"})
+    @ValueSource(
+            strings = {"\u0016\u0003\u0001", "GET / HTTP/1.1", "PRI * HTTP/2.0", "PROXIES", "PROXY\t", "\r\n\r\nGET"})
     void leavesOtherBytesAlone(String text) {
         byte[] other = text.getBytes(StandardCharsets.ISO_8859_1);
         ProxyHeader header = new ProxyHeader();

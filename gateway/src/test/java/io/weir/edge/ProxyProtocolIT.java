@@ -95,8 +95,7 @@ class ProxyProtocolIT {
     }
 
     private Socket connect(TestGateway gateway, String from, byte[] header) throws IOException {
-        Socket socket =
-                new Socket(InetAddress.getLoopbackAddress(), gateway.port(), InetAddress.getByName(from), 0);
+        Socket socket = new Socket(InetAddress.getLoopbackAddress(), gateway.port(), InetAddress.getByName(from), 0);
         open.add(socket);
         socket.getOutputStream().write(header);
         return socket;
@@ -109,8 +108,7 @@ class ProxyProtocolIT {
 
     private RawHttp2Client http2(Transport transport, byte[] header) throws IOException {
         Socket socket = connect(transport.gateway(), BALANCER, header);
-        return new RawHttp2Client(
-                new RawHttp1Client(transport == Transport.TLS ? TestTls.over(socket, "h2") : socket));
+        return new RawHttp2Client(new RawHttp1Client(transport == Transport.TLS ? TestTls.over(socket, "h2") : socket));
     }
 
     private static RawHttp1Client.Answer get(RawHttp1Client client, String path, String... fields) throws IOException {
@@ -135,7 +133,8 @@ class ProxyProtocolIT {
             assertThat(forwardedFor(get(client, path, "X-Forwarded-For: 203.0.113.9\r\n")))
                     .as("a caller's own field is not believed")
                     .isEqualTo("192.0.2.7");
-            assertThat(transport.gateway().logged(path).path("client").asString()).isEqualTo("192.0.2.7");
+            assertThat(transport.gateway().logged(path).path("client").asString())
+                    .isEqualTo("192.0.2.7");
             assertThat(get(client, path + "/2").body()).contains("for=192.0.2.7;");
         }
     }
@@ -170,7 +169,8 @@ class ProxyProtocolIT {
         byte[] trusted = ProxyHeaders.version1("PROXY TCP4 198.51.100.3 10.0.0.1 1 2");
         String path = Door.COMPILED.path(BACKEND, "trusted-" + transport);
 
-        assertThat(get(http1(transport, trusted), path, "X-Forwarded-For: 203.0.113.9\r\n").body())
+        assertThat(get(http1(transport, trusted), path, "X-Forwarded-For: 203.0.113.9\r\n")
+                        .body())
                 .startsWith("for 203.0.113.9, 198.51.100.3");
         assertThat(transport.gateway().logged(path).path("client").asString()).isEqualTo("203.0.113.9");
     }
@@ -198,7 +198,8 @@ class ProxyProtocolIT {
                 assertThat(forwardedFor(
                                 get(http1(transport, unknown.get(i)), path, "X-Forwarded-For: 203.0.113.9\r\n")))
                         .isEqualTo("unknown");
-                assertThat(transport.gateway().logged(path).path("client").asString()).isEqualTo("unknown");
+                assertThat(transport.gateway().logged(path).path("client").asString())
+                        .isEqualTo("unknown");
             }
             leavesNothingBehind();
         }
@@ -342,8 +343,8 @@ class ProxyProtocolIT {
         assertThat(new RawHttp1Client(version2).rest()).doesNotContain(" 200 ").doesNotContain(" 404 ");
 
         await().until(() -> refused(optional, "bad-request") == before + 2);
-        assertThat(optional.log("192.0.2.7\"")).noneMatch(line -> "192.0.2.7"
-                        .equals(line.path("client").asString())
-                && line.path("status").asInt() == 404);
+        assertThat(optional.log("192.0.2.7\""))
+                .noneMatch(line -> "192.0.2.7".equals(line.path("client").asString())
+                        && line.path("status").asInt() == 404);
     }
 }

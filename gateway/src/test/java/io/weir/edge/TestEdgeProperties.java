@@ -9,8 +9,13 @@ import org.springframework.util.unit.DataSize;
 final class TestEdgeProperties {
 
     int maxConnections = 20_000;
-    @Nullable Integer maxConnectionsPerClient;
-    @Nullable Integer maxRequestsPerClient;
+
+    @Nullable
+    Integer maxConnectionsPerClient;
+
+    @Nullable
+    Integer maxRequestsPerClient;
+
     int maxUriLength = 8 * 1024;
     int maxHeaderSize = 16 * 1024;
     int maxHeaderCount = 100;
