@@ -102,6 +102,11 @@ public final class Instance implements Choice.Candidate {
         latency.raise(waitedNanos, now);
     }
 
+    /** The usual latency when the last call was recorded; 0: none is. For display. */
+    public long lastLatencyNanos() {
+        return latency.lastNanos();
+    }
+
     @Override
     public int inFlight() {
         return health.inFlight();

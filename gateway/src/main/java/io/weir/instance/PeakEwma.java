@@ -42,6 +42,11 @@ final class PeakEwma {
         }
     }
 
+    /** The usual latency when the last call was recorded; 0: none is. */
+    long lastNanos() {
+        return (long) average;
+    }
+
     /** The usual latency; 0: no call is recorded. */
     long nanos(long now) {
         double known = average;

@@ -222,7 +222,7 @@ public record BackendView(
      * @param uri scheme and authority
      * @param weight share of the calls, relative to the other weights
      * @param active calls under way that the breaker has let in since it last opened
-     * @param latencyMs the latency that the choice assumes; null: not known
+     * @param latencyMs the usual latency, as of the last call; null: not known
      * @param breaker the instance's own circuit breaker
      * @param pool the connections to the instance
      */
@@ -237,7 +237,7 @@ public record BackendView(
         }
 
         private static InstanceView of(Instance instance) {
-            long latencyNanos = instance.latencyNanos(System.nanoTime());
+            long latencyNanos = instance.lastLatencyNanos();
             return new InstanceView(
                     address(instance),
                     instance.weight(),

@@ -6,6 +6,7 @@ import io.weir.testing.Allocation;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Objects;
 import java.util.PriorityQueue;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
@@ -79,7 +80,7 @@ class ChoiceTest {
                 ended.server().inFlight--;
                 ended.server().latency.record(ended.tookNanos(), ended.endsAt());
             }
-            Server chosen = choice.choose(now, null);
+            Server chosen = Objects.requireNonNull(choice.choose(now, null));
             chosen.inFlight++;
             chosen.calls++;
             long took = (long) (chosen.serviceNanos * (0.5 + random.nextDouble()));

@@ -118,7 +118,8 @@ class WeirEndpointTest {
                                     "activeCalls": 2.0, "waitingCalls": 0.0, "waitingShare": 0.0,
                                     "uncongestedMs": 20.0, "limit": 2, "suggestedLimit": 5, "retired": 3000},
                                   "retryBudget": 0,
-                                  "dryRun": null
+                                  "dryRun": null,
+                                  "instances": null
                                 }"""));
     }
 
