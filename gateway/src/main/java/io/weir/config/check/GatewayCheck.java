@@ -25,8 +25,8 @@ import org.springframework.core.convert.ConversionException;
 import org.springframework.core.env.Environment;
 
 /**
- * Checks the rules for the whole gateway that annotations cannot express: networks, the PROXY protocol, the DNS
- * server, the management port, the period of certificates, and placeholders without a value.
+ * Checks the rules for the whole gateway that annotations cannot express: networks, the PROXY protocol, the
+ * DNS server, the management port, the period of certificates, and placeholders without a value.
  */
 final class GatewayCheck {
 
