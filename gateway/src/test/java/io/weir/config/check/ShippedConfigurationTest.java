@@ -75,15 +75,16 @@ class ShippedConfigurationTest {
         Files.writeString(all, withAllSettingsEnabled(DIRECTORY.resolve(file)));
 
         assertThat(check(all, TOKENS).problems())
-                // An SSL bundle is invalid for the clear-text backends of these files, and the header of
-                // trusted proxies without one of them.
-                .filteredOn(problem -> !problem.path().endsWith(".ssl-bundle")
-                        && !problem.path().equals("weir.edge.priority-header"))
+                // An SSL bundle is invalid for the clear-text backends of these files.
+                .filteredOn(problem -> !problem.path().endsWith(".ssl-bundle"))
                 .isEmpty();
     }
 
     static String withAllSettingsEnabled(Path file) throws IOException {
-        return DISABLED.matcher(Files.readString(file)).replaceAll("$1$2");
+        return DISABLED.matcher(Files.readString(file))
+                .replaceAll("$1$2")
+                // The header of trusted proxies needs one.
+                .replace("trusted-proxies: []", "trusted-proxies: [ 10.0.0.0/24 ]");
     }
 
     @Test
