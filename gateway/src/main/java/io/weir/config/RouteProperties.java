@@ -33,7 +33,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param probe the use of this route's requests as probes of an open breaker; {@code shadow}: copies of them;
  *     {@code caller}: the requests themselves, where a request must not be repeated; default: the backend's.
  * @param priority the class of the route's calls, in the queue of the backend and while the gateway sheds:
- *     {@code critical} is served first and refused last, {@code sheddable} is served last and refused first.
+ *     {@code critical} is served first and refused last, then {@code normal}, then {@code sheddable}.
  *     A trusted proxy can set another class for a request with {@code weir.edge.priority-header}.
  * @param preservePath whether the backend sees the path as the caller has sent it, with empty segments,
  *     {@code .} segments and escapes; the route is still matched by the normalised path, and a path with

@@ -95,8 +95,8 @@ final class CompiledCaller extends Mono<Void> implements Caller, DelegatingReque
     }
 
     @Override
-    public String callerAddress() {
-        return inbound.callerAddress();
+    public String callerNetwork() {
+        return inbound.callerNetwork();
     }
 
     @Override

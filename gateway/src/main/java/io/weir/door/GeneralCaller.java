@@ -164,8 +164,8 @@ final class GeneralCaller implements Caller, DelegatingRequestFacts {
     }
 
     @Override
-    public String callerAddress() {
-        return inbound.callerAddress();
+    public String callerNetwork() {
+        return inbound.callerNetwork();
     }
 
     @Override

@@ -123,8 +123,7 @@ final class InboundRequest implements RequestFacts {
     Priority requestedPriority() {
         if (priorityHeader != null && !isPriorityRead) {
             isPriorityRead = true;
-            requestedPriority = priorityHeader.read(
-                    request.requestHeaders(), (InetSocketAddress) request.connectionRemoteAddress());
+            requestedPriority = priorityHeader.read(request.requestHeaders(), CallerPeer.of(channel));
         }
         return requestedPriority;
     }
@@ -142,7 +141,7 @@ final class InboundRequest implements RequestFacts {
     /** The tenant that the request belongs to; null: none. */
     @Nullable
     String tenant(TenantKey key) {
-        InetSocketAddress peer = (InetSocketAddress) request.connectionRemoteAddress();
+        InetSocketAddress peer = CallerPeer.of(channel);
         if (peer == null) {
             return null;
         }
@@ -456,5 +455,11 @@ final class InboundRequest implements RequestFacts {
     public String callerAddress() {
         InetSocketAddress peer = CallerPeer.of(channel);
         return peer == null ? "" : forwarding.callerAddress(request.requestHeaders(), peer);
+    }
+
+    /** The caller's address, or of an IPv6 address its network; empty if the connection has none. */
+    String callerNetwork() {
+        InetSocketAddress peer = CallerPeer.of(channel);
+        return peer == null ? "" : forwarding.callerNetwork(request.requestHeaders(), peer);
     }
 }

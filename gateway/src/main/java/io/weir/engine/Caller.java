@@ -43,8 +43,11 @@ public interface Caller {
         return null;
     }
 
-    /** The caller's address, from trusted proxies or the connection; empty if the connection has none. */
-    String callerAddress();
+    /**
+     * The caller's address, from trusted proxies or the connection, or of an IPv6 address its network; empty
+     * if the connection has none.
+     */
+    String callerNetwork();
 
     /** Whether the request has a body. */
     boolean hasBody();

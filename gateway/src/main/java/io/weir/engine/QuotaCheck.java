@@ -21,7 +21,7 @@ final class QuotaCheck {
             return null;
         }
         Caller caller = record.caller();
-        Quota quota = limiter.take(caller.headers(), caller::callerAddress);
+        Quota quota = limiter.take(caller.headers(), caller::callerNetwork);
         if (!limiter.isEnforced()) {
             if (!quota.isAllowed()) {
                 record.backend().observer().wouldRefuse(Reason.RATE_LIMITED);

@@ -8,9 +8,9 @@ import org.jspecify.annotations.Nullable;
  *
  * @param key the part of a request that names its tenant; {@code client-address}: the caller's address, as
  *     trusted proxies report it (of an IPv6 address, its /64 network); {@code header:NAME}: a header field of
- *     trusted proxies; default: none. Without it, all calls are of one tenant. Tenants take turns within a priority, and
- *     the tenant with the most waiting calls is refused first. All calls without the field, and all from a
- *     peer that is no trusted proxy, are of one tenant.
+ *     trusted proxies; default: none. Without it, all calls are of one tenant. Tenants take turns within a
+ *     priority, and the tenant with the most waiting calls is refused first. All calls without the field, and
+ *     all from a peer that is no trusted proxy, are of one tenant.
  */
 public record FairnessProperties(
         @Nullable

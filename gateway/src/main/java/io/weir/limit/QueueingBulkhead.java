@@ -93,10 +93,10 @@ import org.jspecify.annotations.Nullable;
 // Benign: two calls that enter at once are queued in the order in which they are pushed, not in which they
 // are counted. A promise whose waiter has left counts as in use until the serving thread looks at it. While
 // the serving thread is suspended, waiters get no permit (new calls do, where no call waits), and where
-// waiters are evicted the queue may exceed its capacity, by at most MAX_SURPLUS; a release in that time comes
-// before the evictions. A newcomer of a higher priority that finds the queue full reads the sizes of the lower
-// ones, which may have changed when it is linked: then it is evicted itself, or refused although it could have
-// waited.
+// waiters are evicted the queue may exceed its capacity, by at most MAX_SURPLUS; a release in that time
+// comes before the evictions. A newcomer of a higher priority that finds the queue full reads the sizes of
+// the lower ones, which may have changed when it is linked: then it is evicted itself, or refused although
+// it could have waited.
 public final class QueueingBulkhead {
 
     /** The largest value of either limit. The packed word cannot count more. */

@@ -1,7 +1,6 @@
 package io.weir.ratelimit;
 
 import io.netty.handler.codec.http.HttpHeaders;
-import io.netty.util.NetUtil;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
@@ -25,9 +24,6 @@ final class RateLimitKey {
     private static final String ROUTE = "route";
     private static final String HEADER_PREFIX = "header:";
     private static final int MAX_LENGTH = 128;
-    private static final int IPV6_BYTES = 16;
-    /** A site gets a network of at least this size: a caller can use every address in it. */
-    private static final int IPV6_NETWORK_BYTES = 8;
 
     private final boolean isAddress;
     private final @Nullable String header;
@@ -59,24 +55,13 @@ final class RateLimitKey {
      * The key of a request.
      *
      * @param head the request's head as received
-     * @param clientAddress the caller's address as text; asked only if the key is the address
+     * @param clientNetwork the caller's address, or of an IPv6 address its network; asked only if it is the key
      */
-    String of(HttpHeaders head, Supplier<String> clientAddress) {
+    String of(HttpHeaders head, Supplier<String> clientNetwork) {
         if (isAddress) {
-            return network(clientAddress.get());
+            return clientNetwork.get();
         }
         return header == null ? SHARED : value(head, header);
-    }
-
-    /** The address, or of an IPv6 address its network of 64 bits. */
-    private static String network(String address) {
-        if (address.indexOf(':') < 0) {
-            return address;
-        }
-        byte[] bytes = NetUtil.createByteArrayFromIpAddressString(address);
-        return bytes == null || bytes.length != IPV6_BYTES
-                ? address
-                : HexFormat.of().formatHex(bytes, 0, IPV6_NETWORK_BYTES);
     }
 
     /**

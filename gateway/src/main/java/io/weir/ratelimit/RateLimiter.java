@@ -63,10 +63,10 @@ public final class RateLimiter {
      * Takes a permit of the caller's bucket if there is one.
      *
      * @param head the request's head as received
-     * @param clientAddress the caller's address as text; asked only if the key is the address
+     * @param clientNetwork the caller's address, or of an IPv6 address its network; asked only if it is the key
      */
-    public Quota take(HttpHeaders head, Supplier<String> clientAddress) {
-        ConsumptionProbe probe = buckets.of(key.of(head, clientAddress)).tryConsumeAndReturnRemaining(1);
+    public Quota take(HttpHeaders head, Supplier<String> clientNetwork) {
+        ConsumptionProbe probe = buckets.of(key.of(head, clientNetwork)).tryConsumeAndReturnRemaining(1);
         long remaining = probe.getRemainingTokens();
         return new Quota(
                 policy,

@@ -174,7 +174,8 @@ class ClientLimitsTest {
     // ---------------------------------------------------------------- ends of a connection
 
     private CallerConnection connection(EmbeddedChannel channel, @Nullable ClientUsage usage) {
-        EdgeRules rules = EdgeRules.of(new TestEdgeProperties().properties(), new Drain(), EdgeListener.NONE, EdgeShedding.NONE);
+        EdgeRules rules =
+                EdgeRules.of(new TestEdgeProperties().properties(), new Drain(), EdgeListener.NONE, EdgeShedding.NONE);
         return new CallerConnection(channel, rules, limits, usage);
     }
 

@@ -269,7 +269,7 @@ final class ExchangeFixture {
     /** Takes the permits of the rate limit. */
     ExchangeFixture useUpQuota() {
         RateLimiter limiter = Objects.requireNonNull(rateLimiter);
-        while (limiter.take(caller.headers, caller::callerAddress).isAllowed()) {
+        while (limiter.take(caller.headers, caller::callerNetwork).isAllowed()) {
             // Until the bucket is empty.
         }
         return this;

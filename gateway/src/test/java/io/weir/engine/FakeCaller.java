@@ -89,7 +89,7 @@ final class FakeCaller implements Caller {
     }
 
     @Override
-    public String callerAddress() {
+    public String callerNetwork() {
         return address;
     }
 
