@@ -76,16 +76,10 @@ class ShippedConfigurationTest {
         Files.writeString(all, withAllSettingsEnabled(DIRECTORY.resolve(file)));
 
         assertThat(check(all, TOKENS).problems())
-<<<<<<< HEAD
-                // An SSL bundle is invalid for the clear-text backends of these files, so is a second address,
-                // and so is the header of trusted proxies without one of them.
+                // An SSL bundle is invalid for the clear-text backends of these files, and so is a second
+                // address.
                 .filteredOn(problem -> !problem.path().endsWith(".ssl-bundle")
-                        && !problem.path().endsWith(".instances")
-                        && !problem.path().equals("weir.edge.priority-header"))
-=======
-                // An SSL bundle is invalid for the clear-text backends of these files.
-                .filteredOn(problem -> !problem.path().endsWith(".ssl-bundle"))
->>>>>>> h/prio
+                        && !problem.path().endsWith(".instances"))
                 .isEmpty();
     }
 

@@ -158,7 +158,8 @@ public final class Processes implements AutoCloseable {
         return found.group(1);
     }
 
-    void await(String condition, Duration timeout, BooleanSupplier holds) throws InterruptedException {
+    /** The same with a time-out. */
+    public void await(String condition, Duration timeout, BooleanSupplier holds) throws InterruptedException {
         long end = System.nanoTime() + timeout.toNanos();
         while (!holds.getAsBoolean()) {
             check();
