@@ -45,7 +45,7 @@ public final class ManagedProcess {
     }
 
     /** From now on, the end of the process is not a failure. */
-    void mayEnd() {
+    public void mayEnd() {
         mayEnd = true;
     }
 

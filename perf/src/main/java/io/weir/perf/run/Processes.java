@@ -158,7 +158,7 @@ public final class Processes implements AutoCloseable {
         return found.group(1);
     }
 
-    void await(String condition, Duration timeout, BooleanSupplier holds) throws InterruptedException {
+    public void await(String condition, Duration timeout, BooleanSupplier holds) throws InterruptedException {
         long end = System.nanoTime() + timeout.toNanos();
         while (!holds.getAsBoolean()) {
             check();

@@ -59,7 +59,8 @@ final class OwnOverloadScenario {
             try (Processes processes = Processes.unlimited()) {
                 RunningServer gateway = start(processes, backend, List.of());
                 wrk(processes, gateway, PEAK_CONNECTIONS, options.seconds(6, 15));
-                peak = wrk(processes, gateway, PEAK_CONNECTIONS, options.seconds(3, 8)).perSecond();
+                peak = wrk(processes, gateway, PEAK_CONNECTIONS, options.seconds(3, 8))
+                        .perSecond();
                 warm = overload(processes, gateway, peak);
             }
             double cost = refusals / peak;
