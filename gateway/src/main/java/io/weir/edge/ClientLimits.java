@@ -39,8 +39,7 @@ import org.jspecify.annotations.Nullable;
  * <h2>Refusals</h2>
  *
  * A connection is closed when it is accepted, as over {@code max-connections}. A request is refused with
- * {@code gateway-overloaded}: the limit is a part of the limit of exchanges in flight, by which the gateway
- * protects itself.
+ * {@code rate-limited}: the client has used up its own share, and the gateway has room for others.
  *
  * <p>Concurrency: thread-safe. A client has an entry while it has a connection or a request, so the entries
  * are at most as many as those. Counting is one CAS on the client's entry. A connection keeps its entry, so
@@ -182,7 +181,7 @@ public final class ClientLimits {
                         + " refused: the client has " + requestLimit
                         + " under way (expected: at most weir.edge.max-requests-per-client)");
         return new Refusal(
-                Reason.GATEWAY_OVERLOADED,
+                Reason.RATE_LIMITED,
                 "the client has too many requests under way",
                 RetryAfter.millis(0, ThreadLocalRandom.current().nextDouble()));
     }

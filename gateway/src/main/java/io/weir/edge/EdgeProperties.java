@@ -22,8 +22,8 @@ import org.springframework.util.unit.DataSize;
  *     {@code max-connections} or more: no bound. An IPv6 address counts by its /64 network. Connections of
  *     {@code trusted-proxies} do not count.
  * @param maxRequestsPerClient requests and HTTP/2 streams of one client address at once; 1 to 10000000;
- *     default: half of all exchanges in flight, at least 1000. Over it: 503
- *     {@code gateway-overloaded}. {@code overload.max-in-flight} or more: no bound. Behind
+ *     default: half of all exchanges in flight, at least 1000. Over it: 429
+ *     {@code rate-limited}. {@code overload.max-in-flight} or more: no bound. Behind
  *     {@code trusted-proxies}, the address that they forward counts.
  * @param maxUriLength length of the request line; 256B to 1MB; over it: 414.
  * @param maxHeaderSize size of the header section; 1KB to 1MB; over it: 431.

@@ -55,7 +55,8 @@ final class RateLimitKey {
      * The key of a request.
      *
      * @param head the request's head as received
-     * @param clientNetwork the caller's address, or of an IPv6 address its network; asked only if it is the key
+     * @param clientNetwork the caller's address, or of an IPv6 address its network; asked only if it is
+     *     the key
      */
     String of(HttpHeaders head, Supplier<String> clientNetwork) {
         if (isAddress) {

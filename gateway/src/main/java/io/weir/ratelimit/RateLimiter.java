@@ -63,7 +63,8 @@ public final class RateLimiter {
      * Takes a permit of the caller's bucket if there is one.
      *
      * @param head the request's head as received
-     * @param clientNetwork the caller's address, or of an IPv6 address its network; asked only if it is the key
+     * @param clientNetwork the caller's address, or of an IPv6 address its network; asked only if it is
+     *     the key
      */
     public Quota take(HttpHeaders head, Supplier<String> clientNetwork) {
         ConsumptionProbe probe = buckets.of(key.of(head, clientNetwork)).tryConsumeAndReturnRemaining(1);

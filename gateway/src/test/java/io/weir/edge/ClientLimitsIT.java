@@ -177,15 +177,15 @@ class ClientLimitsIT {
         RawHttp1Client.Answer refused = over.get(door.path(BACKEND, "one-more"));
 
         assertThat(refused.status())
-                .isEqualTo(Reason.GATEWAY_OVERLOADED.status().code());
-        assertThat(refused.body()).contains("urn:weir:" + Reason.GATEWAY_OVERLOADED.word());
+                .isEqualTo(Reason.RATE_LIMITED.status().code());
+        assertThat(refused.body()).contains("urn:weir:" + Reason.RATE_LIMITED.word());
         assertThat(Integer.parseInt(String.valueOf(refused.field("retry-after"))))
                 .isPositive();
         assertThat(limits().refusedRequests()).isEqualTo(before + 1);
         assertThat(gateway.logged(door.path(BACKEND, "one-more"))
                         .path("outcome")
                         .asString())
-                .isEqualTo(Reason.GATEWAY_OVERLOADED.word());
+                .isEqualTo(Reason.RATE_LIMITED.word());
         hold(OTHER, door.path(BACKEND, "other"), "");
 
         calls.release();
