@@ -176,8 +176,7 @@ class ClientLimitsIT {
         RawHttp1Client over = connect(GREEDY);
         RawHttp1Client.Answer refused = over.get(door.path(BACKEND, "one-more"));
 
-        assertThat(refused.status())
-                .isEqualTo(Reason.RATE_LIMITED.status().code());
+        assertThat(refused.status()).isEqualTo(Reason.RATE_LIMITED.status().code());
         assertThat(refused.body()).contains("urn:weir:" + Reason.RATE_LIMITED.word());
         assertThat(Integer.parseInt(String.valueOf(refused.field("retry-after"))))
                 .isPositive();
