@@ -96,7 +96,7 @@ final class LimitCases {
                 atLeast("20 x 1.2 s of 2 s: after the overload", slowOverload(), .985, .95, s -> answered(s, 2, 2)),
                 atMost(
                         "1.2 s of 2 s, hang of 15 s: mean limit, times that before",
-                        slowHang(),
+                        LimitCases::slowHang,
                         1,
                         1,
                         s -> s.results.get(1).meanLimit() / s.results.get(0).meanLimit()),
@@ -273,14 +273,12 @@ final class LimitCases {
         };
     }
 
-    private static Supplier<Setup> slowHang() {
-        return () -> {
-            Setup setup = fifo(10_000, 1.2)
-                    .phases(new Phase(10, 20), new Phase(15, 20), new Phase(10, 20))
-                    .events(new Event(10, LimitSimulation.hangs(true)), new Event(25, LimitSimulation.hangs(false)));
-            setup.deadline = 2;
-            return setup;
-        };
+    private static Setup slowHang() {
+        Setup setup = fifo(10_000, 1.2)
+                .phases(new Phase(10, 20), new Phase(15, 20), new Phase(10, 20))
+                .events(new Event(10, LimitSimulation.hangs(true)), new Event(25, LimitSimulation.hangs(false)));
+        setup.deadline = 2;
+        return setup;
     }
 
     /** The first calls take twenty times as long as the later ones. */
