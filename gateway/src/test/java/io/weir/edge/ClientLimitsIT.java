@@ -205,7 +205,7 @@ class ClientLimitsIT {
         }
 
         greedy.headers(7, RawHttp2Client.get(door.path(BACKEND, "over")), true);
-        assertThat(greedy.next()).isEqualTo("headers 7 503");
+        assertThat(greedy.next()).isEqualTo("headers 7 429");
         hold(OTHER, door.path(BACKEND, "other"), "");
 
         greedy.reset(1);
@@ -246,7 +246,7 @@ class ClientLimitsIT {
         }
         RawHttp1Client next = connect(PROXY);
         next.send("GET " + door.path(BACKEND, "over") + " HTTP/1.1\r\nHost: weir.test\r\n" + greedy + "\r\n");
-        assertThat(next.answer().status()).isEqualTo(503);
+        assertThat(next.answer().status()).isEqualTo(429);
         assertThat(limits().clients()).isEqualTo(1);
 
         RawHttp1Client other = hold(PROXY, door.path(BACKEND, "other"), "X-Forwarded-For: 192.0.2.8\r\n");
@@ -267,7 +267,7 @@ class ClientLimitsIT {
         next.send("GET " + Door.COMPILED.path(BACKEND, "over")
                 + " HTTP/1.1\r\nHost: weir.test\r\nX-Forwarded-For: 192.0.2.99\r\n\r\n");
 
-        assertThat(next.answer().status()).isEqualTo(503);
+        assertThat(next.answer().status()).isEqualTo(429);
     }
 
     @Door.Each
@@ -283,7 +283,7 @@ class ClientLimitsIT {
         }
         backend.behave(calls);
 
-        assertThat(connect(GREEDY).get(door.path(BACKEND, "over")).status()).isEqualTo(503);
+        assertThat(connect(GREEDY).get(door.path(BACKEND, "over")).status()).isEqualTo(429);
         for (TestCaller caller : greedy) {
             caller.reset();
         }
