@@ -60,7 +60,10 @@ final class BreakerCases {
                 new Case(
                         SLOW,
                         "slow-call-tolerance",
-                        "",
+                        // The breaker is the subject. A limit that is found must not start below the callers
+                        // here: the service takes longer than half the deadline, the longest wait in the
+                        // queue.
+                        "bulkhead: { max-concurrent-calls: 64 }",
                         request -> Mono.delay(Duration.ofMillis(1200)).then(),
                         this::slowBackend),
                 new Case(IMPATIENT, "circuit-breaker", "", impatient, this::impatientCallers)));
@@ -137,8 +140,9 @@ final class BreakerCases {
 
     /** The callers give up after the round, so that none of its calls lasts into the next one. */
     private void recoveryWithALongDeadline(CaseRoute route, PromiseTable promises) throws InterruptedException {
-        Duration calm = Duration.ofSeconds(1);
-        Duration hang = options.seconds(3, 5);
+        // Calls of a busy start are slow, and the hang must be longer than three times the usual time.
+        Duration calm = Duration.ofSeconds(4);
+        Duration hang = Duration.ofSeconds(5);
         Duration total = calm.plus(hang).plusSeconds(3);
         OpenLoad load = new OpenLoad(route.port(), List.of("/" + LONG_DEADLINE + "/1"), 1000, total, 2);
         int rounds = options.quick() ? 1 : 5;
