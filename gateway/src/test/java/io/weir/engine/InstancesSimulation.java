@@ -146,7 +146,7 @@ final class InstancesSimulation {
                 deadline.toNanos(),
                 deadline.toNanos() / 2,
                 TimeUnit.SECONDS.toNanos(1),
-                deadline.toNanos(),
+                TimeUnit.HOURS.toNanos(1),
                 BackendSettings.bits(Set.of(500)),
                 BackendSettings.bits(Set.of()),
                 Enforcement.FULL);

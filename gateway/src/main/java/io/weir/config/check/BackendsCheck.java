@@ -100,6 +100,10 @@ final class BackendsCheck {
     /** A hash has a key, and only a hash. */
     private void checkLoadBalancing(String path) {
         Entry key = validValues.explicit(path + ".hash-key").orElse(null);
+        if (key == null && !RawTree.at(root, path + ".hash-key").isEmpty()) {
+            // PropertiesCheck has reported the key.
+            return;
+        }
         validValues.get(path + ".policy").ifPresent(policy -> {
             boolean isHash = policy.value() == LoadBalancingPolicy.HASH;
             if (isHash && key == null) {

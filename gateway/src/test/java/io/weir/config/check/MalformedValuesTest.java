@@ -448,7 +448,7 @@ class MalformedValuesTest {
                                 "weir.backends.orders.load-balancing.policy",
                                 "random",
                                 "expected: least-latency, round-robin or hash"),
-                        problem(7, "weir.backends.orders.load-balancing.slow-start", "2h", "expected: 0s to 1h"),
+                        problem(7, "weir.backends.orders.load-balancing.slow-start", "2h", "expected: 0 to 1h"),
                         problem(
                                 8,
                                 "weir.backends.orders.load-balancing.max-concurrent-calls-per-instance",
