@@ -118,7 +118,9 @@ public final class RouteCompiler {
     /** Compiles a route; a default filter precedes the route's own filter of the same position. */
     public Compilation compile(RouteDefinition definition, List<FilterDefinition> defaults) {
         Draft draft = new Draft();
-        definition.getPredicates().forEach(predicate -> addWeight(draft, String.valueOf(definition.getId()), predicate));
+        definition
+                .getPredicates()
+                .forEach(predicate -> addWeight(draft, String.valueOf(definition.getId()), predicate));
         if (whyNotCompiled != null) {
             // The match is left to Spring Cloud Gateway too, because the setting may change it.
             draft.isComplete = false;

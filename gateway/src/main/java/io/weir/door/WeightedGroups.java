@@ -87,8 +87,8 @@ public final class WeightedGroups {
      */
     public WeightedGroups(List<Member> members, Function<String, @Nullable HashKey> sticky) {
         Map<String, List<Member>> byGroup = new LinkedHashMap<>();
-        members.forEach(
-                one -> byGroup.computeIfAbsent(one.group, group -> new ArrayList<>()).add(one));
+        members.forEach(one ->
+                byGroup.computeIfAbsent(one.group, group -> new ArrayList<>()).add(one));
         byGroup.forEach((name, routes) -> groups.put(name, group(name, routes, sticky)));
     }
 

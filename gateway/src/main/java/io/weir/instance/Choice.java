@@ -139,14 +139,12 @@ final class Choice<C extends Choice.Candidate> {
         return first == null || candidate == first
                 ? 1
                 : Math.min(
-                        1,
-                        candidate.slowStartFactor(now, slowStartNanos) / first.slowStartFactor(now, slowStartNanos));
+                        1, candidate.slowStartFactor(now, slowStartNanos) / first.slowStartFactor(now, slowStartNanos));
     }
 
     /** Whether an instance that starts slowly leaves this call to others, by chance. */
     boolean skips(C candidate, long now) {
-        return isSlowStart(now)
-                && random.applyAsInt(RANDOM_STEPS) >= slowStartFactor(candidate, now) * RANDOM_STEPS;
+        return isSlowStart(now) && random.applyAsInt(RANDOM_STEPS) >= slowStartFactor(candidate, now) * RANDOM_STEPS;
     }
 
     /**

@@ -27,6 +27,7 @@ public final class Instances {
     private final @Nullable HashKey hashKey;
     /** Null without a hash key. */
     private final @Nullable HashRing<Instance> ring;
+
     private final AtomicInteger turns;
 
     private final IntUnaryOperator random;
@@ -39,9 +40,7 @@ public final class Instances {
      * @param roundRobin null with another policy
      */
     private record Standing(
-            Choice<Instance> choice,
-            @Nullable RoundRobin<Instance> roundRobin,
-            List<Instance> out) {}
+            Choice<Instance> choice, @Nullable RoundRobin<Instance> roundRobin, List<Instance> out) {}
 
     private Instances(
             List<Instance> all,
@@ -54,7 +53,8 @@ public final class Instances {
         this.balancing = balancing;
         this.slowStartNanos = balancing.slowStart().toNanos();
         this.hashKey = all.size() == 1 ? null : balancing.key();
-        this.ring = hashKey == null ? null : new HashRing<>(all, one -> one.uri().toString());
+        this.ring =
+                hashKey == null ? null : new HashRing<>(all, one -> one.uri().toString());
         this.random = random;
         // Gateways that start together do not send their first calls to the same instance.
         this.turns = new AtomicInteger(random.applyAsInt(Integer.MAX_VALUE));

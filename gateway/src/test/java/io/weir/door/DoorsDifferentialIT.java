@@ -364,7 +364,10 @@ class DoorsDifferentialIT {
                         .route(0, List.of("Path=/o/**", "Weight=zero, 0"), "SetPath=/never")
                         .route(1, List.of("Path=/o/a", "Weight=zero, 3", "Weight=other, 1"), "SetPath=/weighted")
                         .route(2, List.of("Path=/o/**"), "SetPath=/rest")
-                        .cases(get("/o/a").to("/weighted"), get("/o/b").to("/rest"), get("/p").none()),
+                        .cases(
+                                get("/o/a").to("/weighted"),
+                                get("/o/b").to("/rest"),
+                                get("/p").none()),
                 row("a weight beside a predicate that only the general door can match")
                         .route(0, List.of("Path=/o/**", "Weight=general, 0", "After=2020-01-01T00:00:00Z"))
                         .route(1, List.of("Path=/o/**", "Weight=general, 1"), "SetPath=/weighted")

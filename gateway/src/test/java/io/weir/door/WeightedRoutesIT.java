@@ -93,10 +93,14 @@ class WeightedRoutesIT {
             String cookie = "Cookie: a=b; SID=user-" + user;
             int compiled = canaries("/sticky/1", 3, cookie);
             assertThat(compiled).as("user %d", user).isIn(0, 3);
-            assertThat(canaries("/sticky/1", 3, GENERAL, cookie)).as("user %d", user).isEqualTo(compiled);
+            assertThat(canaries("/sticky/1", 3, GENERAL, cookie))
+                    .as("user %d", user)
+                    .isEqualTo(compiled);
             onCanary += compiled / 3;
         }
         assertThat(onCanary).isBetween(8, 42);
-        assertThat(canaries("/sticky/1", CALLS)).as("callers without the cookie").isBetween(65, 135);
+        assertThat(canaries("/sticky/1", CALLS))
+                .as("callers without the cookie")
+                .isBetween(65, 135);
     }
 }

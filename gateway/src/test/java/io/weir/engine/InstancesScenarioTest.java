@@ -299,8 +299,11 @@ class InstancesScenarioTest {
         assertThat(simulation.bulkhead.maxConcurrentCalls()).as("limit").isEqualTo(6);
         // Six calls of 20 ms: room for 300 in a second.
         simulation.traffic(200, Duration.ofSeconds(20));
-        assertThat(simulation.answeredShare()).as("the queue absorbs the bursts").isGreaterThan(0.99);
-        assertThat(simulation.replicas).allSatisfy(replica -> assertThat(replica.mostInside).isEqualTo(2));
+        assertThat(simulation.answeredShare())
+                .as("the queue absorbs the bursts")
+                .isGreaterThan(0.99);
+        assertThat(simulation.replicas)
+                .allSatisfy(replica -> assertThat(replica.mostInside).isEqualTo(2));
 
         Replica bad = simulation.replicas.getFirst();
         for (Fault fault : List.of(Fault.ERRORS, Fault.REFUSED, Fault.RESET)) {
@@ -312,8 +315,10 @@ class InstancesScenarioTest {
             assertThat(simulation.bulkhead.maxConcurrentCalls()).as("limit").isEqualTo(6);
         }
         simulation.advance(DEADLINE);
-        assertThat(simulation.replicas).allSatisfy(replica -> assertThat(replica.mostInside).isEqualTo(2));
-        assertThat(simulation.replicas).allSatisfy(replica -> assertThat(replica.inside).isZero());
+        assertThat(simulation.replicas)
+                .allSatisfy(replica -> assertThat(replica.mostInside).isEqualTo(2));
+        assertThat(simulation.replicas)
+                .allSatisfy(replica -> assertThat(replica.inside).isZero());
         assertThat(simulation.bulkhead.inUse()).as("permits").isZero();
         assertThat(simulation.bulkhead.queued()).as("waiting").isZero();
     }
@@ -324,7 +329,8 @@ class InstancesScenarioTest {
         for (int i = 0; i < 6; i++) {
             simulation.call();
         }
-        assertThat(simulation.replicas).allSatisfy(replica -> assertThat(replica.inside).isEqualTo(2));
+        assertThat(simulation.replicas)
+                .allSatisfy(replica -> assertThat(replica.inside).isEqualTo(2));
         simulation.call();
         simulation.call();
         assertThat(simulation.bulkhead.queued()).isEqualTo(2);
@@ -332,7 +338,8 @@ class InstancesScenarioTest {
         simulation.replicas.getFirst().instance.health().resilience4j().transitionToOpenState();
         simulation.advance(DEADLINE);
         assertThat(simulation.endings).hasSize(8).allMatch(TrafficSimulation.Ending::isAnswered);
-        assertThat(simulation.replicas).allSatisfy(replica -> assertThat(replica.mostInside).isEqualTo(2));
+        assertThat(simulation.replicas)
+                .allSatisfy(replica -> assertThat(replica.mostInside).isEqualTo(2));
         assertThat(simulation.bulkhead.inUse()).as("permits").isZero();
     }
 
@@ -372,7 +379,10 @@ class InstancesScenarioTest {
             open.add(isWebSocket ? simulation.openWebSocket() : simulation.openStream());
             simulation.advance(Duration.ofMillis(50));
         }
-        System.out.println("STREAMS " + simulation.replicas.stream().map(one -> one.instance.streams() + " " + one.instance.lastLatencyNanos()).toList());
+        System.out.println("STREAMS "
+                + simulation.replicas.stream()
+                        .map(one -> one.instance.streams() + " " + one.instance.lastLatencyNanos())
+                        .toList());
         assertThat(simulation.replicas)
                 .allSatisfy(replica -> assertThat(replica.instance.streams()).isBetween(38, 50));
         assertThat(Duration.ofNanos(first.instance.lastLatencyNanos()))

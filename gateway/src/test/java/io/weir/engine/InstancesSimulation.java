@@ -139,7 +139,11 @@ final class InstancesSimulation {
             replicas.add(new Replica(new Instance(URI.create(address), 1, POOL, own)));
         }
         instances = Instances.of(
-                replicas.stream().map(replica -> replica.instance).toList(), health, balancing, random::nextInt, engine::leave);
+                replicas.stream().map(replica -> replica.instance).toList(),
+                health,
+                balancing,
+                random::nextInt,
+                engine::leave);
         instances.takeOver();
         BackendSettings backendSettings = new BackendSettings(
                 "orders",
@@ -345,7 +349,9 @@ final class InstancesSimulation {
         }
         boolean good = met == Fault.NONE || (met == Fault.SOME_ERRORS && random.nextDouble() >= FAILING_SHARE);
         // An error is faster than an answer.
-        schedule(good ? replica.serviceNanos(now) : RESET_NANOS, () -> answer(exchange, replica, attempt, good ? 200 : 500));
+        schedule(
+                good ? replica.serviceNanos(now) : RESET_NANOS,
+                () -> answer(exchange, replica, attempt, good ? 200 : 500));
         return attempt;
     }
 

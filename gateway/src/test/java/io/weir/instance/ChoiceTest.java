@@ -200,8 +200,7 @@ class ChoiceTest {
 
     @Test
     void choosesNoneWithoutInstances() {
-        assertThat(choice(List.of()).choose(now, null))
-                .isNull();
+        assertThat(choice(List.of()).choose(now, null)).isNull();
     }
 
     // ---------------------------------------------------------------- slow start
@@ -239,8 +238,7 @@ class ChoiceTest {
         List<Server> servers = servers(3, 1);
         servers.forEach(server -> server.slowStart.begin(now));
         traffic(servers, 300, 3_000);
-        assertThat(servers)
-                .allSatisfy(server -> assertThat(server.calls).isBetween(900, 1_100));
+        assertThat(servers).allSatisfy(server -> assertThat(server.calls).isBetween(900, 1_100));
     }
 
     @Test
@@ -351,7 +349,9 @@ class ChoiceTest {
         fewer.remove(gone);
         HashRing<Server> without =
                 new HashRing<>(fewer, server -> "http://orders-" + servers.indexOf(server) + ":8080");
-        assertThat(owners(without, fewer)).as("another ring without the instance").isEqualTo(after);
+        assertThat(owners(without, fewer))
+                .as("another ring without the instance")
+                .isEqualTo(after);
     }
 
     @Test
@@ -395,7 +395,9 @@ class ChoiceTest {
             return chosen;
         });
         assertThat(most[0]).as("calls in the owner of the frequent key").isLessThan(90);
-        assertThat((double) others[1] / others[0]).as("other keys at their instance").isGreaterThan(0.75);
+        assertThat((double) others[1] / others[0])
+                .as("other keys at their instance")
+                .isGreaterThan(0.75);
     }
 
     @Test
@@ -408,7 +410,8 @@ class ChoiceTest {
         assertThat(second).isNotSameAs(owner);
         owner.isFull = false;
         TriedInstances tried = new TriedInstances(owner, null);
-        assertThat(ring.choose(choice(servers), HashKey.hash("user-0"), now, tried, 1)).isSameAs(second);
+        assertThat(ring.choose(choice(servers), HashKey.hash("user-0"), now, tried, 1))
+                .isSameAs(second);
         servers.forEach(server -> server.isFull = true);
         assertThat(owner(ring, servers, 0)).isNull();
     }
@@ -425,7 +428,9 @@ class ChoiceTest {
         for (int tenth = 1; tenth <= 10; tenth++) {
             List<@Nullable Server> owners = owners(ring, servers);
             long back = owners.stream().filter(owner -> owner == starting).count();
-            assertThat((double) back / keys).as("back after %d s", tenth - 1).isBetween((tenth - 1.5) / 10, (tenth + 0.5) / 10);
+            assertThat((double) back / keys)
+                    .as("back after %d s", tenth - 1)
+                    .isBetween((tenth - 1.5) / 10, (tenth + 0.5) / 10);
             assertThat(back).isGreaterThanOrEqualTo(before);
             before = back;
             now += WINDOW_NANOS / 10;

@@ -26,13 +26,16 @@ class HashKeyTest {
     void hashesAHeader() {
         assertThat(hash("header:X-User", "x-user", "s1")).isEqualTo(SESSION);
         assertThat(hash("header:X-User", "x-user", "s2")).isNotEqualTo(SESSION).isNotEqualTo(HashKey.NONE);
-        assertThat(hash("header:X-User", "X-User", "s1", "X-User", "s2")).as("the first value").isEqualTo(SESSION);
+        assertThat(hash("header:X-User", "X-User", "s1", "X-User", "s2"))
+                .as("the first value")
+                .isEqualTo(SESSION);
         assertThat(hash("header:X-User", "x-user", "")).isEqualTo(HashKey.NONE);
         assertThat(hash("header:X-User")).isEqualTo(HashKey.NONE);
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"SID=s1", "a=b; SID=s1", "SID=s1; a=b", "XSID=no; SID=s1; SID=s2", "SID; SID=s1", "a;; SID=s1"})
+    @ValueSource(
+            strings = {"SID=s1", "a=b; SID=s1", "SID=s1; a=b", "XSID=no; SID=s1; SID=s2", "SID; SID=s1", "a;; SID=s1"})
     void hashesACookie(String field) {
         assertThat(hash("cookie:SID", "Cookie", field)).isEqualTo(SESSION);
     }
@@ -52,7 +55,8 @@ class HashKeyTest {
     @Test
     void hashesTheCallersAddress() {
         assertThat(hash("client-address")).isEqualTo(HashKey.hash("192.0.2.1"));
-        assertThat(HashKey.of("client-address").hash(new DefaultHttpHeaders(), () -> "")).isEqualTo(HashKey.NONE);
+        assertThat(HashKey.of("client-address").hash(new DefaultHttpHeaders(), () -> ""))
+                .isEqualTo(HashKey.NONE);
     }
 
     @ParameterizedTest

@@ -250,8 +250,7 @@ final class RoutesCheck {
                     .filter(WeightConfig.class::isInstance)
                     .map(config -> ((WeightConfig) config).getGroup())
                     .toList();
-            resolvedRoutes.add(
-                    new ResolvedRoute(displayId, new TemplateVariables(arguments), filters, weightedGroups));
+            resolvedRoutes.add(new ResolvedRoute(displayId, new TemplateVariables(arguments), filters, weightedGroups));
         }
     }
 

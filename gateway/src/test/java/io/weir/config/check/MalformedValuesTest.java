@@ -463,11 +463,7 @@ class MalformedValuesTest {
                               uri: http://orders:8080
                               load-balancing: { policy: hash }
                         """,
-                        problem(
-                                5,
-                                "weir.backends.orders.load-balancing.policy",
-                                "hash",
-                                "expected: also a hash-key")),
+                        problem(5, "weir.backends.orders.load-balancing.policy", "hash", "expected: also a hash-key")),
                 row(
                         "a hash key without a hash",
                         """
