@@ -51,18 +51,25 @@ public final class WeightedGroups {
         }
     }
 
-    /**
-     * One group.
-     *
-     * @param ends the part of the weights up to each route; the last one is 1
-     * @param salt makes the choices of two groups independent
-     */
-    private record Group(
-            String name,
-            List<String> routeIds,
-            double[] ends,
-            long salt,
-            @Nullable HashKey sticky) {
+    /** One group. Immutable. */
+    private static final class Group {
+
+        private final String name;
+        private final List<String> routeIds;
+        /** The part of the weights up to each route; the last one is 1. */
+        private final double[] ends;
+        /** Makes the choices of two groups independent. */
+        private final long salt;
+
+        private final @Nullable HashKey sticky;
+
+        Group(String name, List<String> routeIds, double[] ends, @Nullable HashKey sticky) {
+            this.name = name;
+            this.routeIds = routeIds;
+            this.ends = ends;
+            this.salt = HashKey.hash(name);
+            this.sticky = sticky;
+        }
 
         private @Nullable String chosen(Draw draw) {
             long hash = sticky == null ? HashKey.NONE : sticky.hash(draw.head, draw.clientNetwork);
@@ -105,7 +112,7 @@ public final class WeightedGroups {
                 .filter(Objects::nonNull)
                 .findFirst()
                 .orElse(null);
-        return new Group(name, routes.stream().map(Member::routeId).toList(), ends, HashKey.hash(name), key);
+        return new Group(name, routes.stream().map(Member::routeId).toList(), ends, key);
     }
 
     /** Whether there is no group. */

@@ -288,7 +288,7 @@ public final class HealthGroup {
         for (int i : seen.ramping) {
             room += Math.min(maxCallsEach, members.get(i).maxCalls());
         }
-        return (int) Math.clamp(room, 1, Integer.MAX_VALUE);
+        return Math.clamp(room, 1, Integer.MAX_VALUE);
     }
 
     /** The largest number of concurrent calls in each instance; {@link Integer#MAX_VALUE}: none. */

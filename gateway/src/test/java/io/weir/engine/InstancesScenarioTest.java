@@ -379,10 +379,6 @@ class InstancesScenarioTest {
             open.add(isWebSocket ? simulation.openWebSocket() : simulation.openStream());
             simulation.advance(Duration.ofMillis(50));
         }
-        System.out.println("STREAMS "
-                + simulation.replicas.stream()
-                        .map(one -> one.instance.streams() + " " + one.instance.lastLatencyNanos())
-                        .toList());
         assertThat(simulation.replicas)
                 .allSatisfy(replica -> assertThat(replica.instance.streams()).isBetween(38, 50));
         assertThat(Duration.ofNanos(first.instance.lastLatencyNanos()))

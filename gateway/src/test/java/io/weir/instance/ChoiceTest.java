@@ -108,10 +108,10 @@ class ChoiceTest {
     /** Sends calls at random moments; the service times vary. */
     private void traffic(List<Server> servers, int perSecond, int calls) {
         Choice<Server> choice = choice(servers);
-        traffic(servers, perSecond, calls, underWay -> choice.choose(now, null));
+        traffic(perSecond, calls, underWay -> choice.choose(now, null));
     }
 
-    private void traffic(List<Server> servers, int perSecond, int calls, IntFunction<@Nullable Server> policy) {
+    private void traffic(int perSecond, int calls, IntFunction<@Nullable Server> policy) {
         PriorityQueue<Call> underWay = new PriorityQueue<>(Comparator.comparingLong(Call::endsAt));
         for (int i = 0; i < calls; i++) {
             now += (long) (-Math.log(1 - random.nextDouble()) / perSecond * TimeUnit.SECONDS.toNanos(1));
@@ -363,7 +363,7 @@ class ChoiceTest {
                 Choice<Server> in = choice(servers);
                 List<@Nullable Server> owners = owners(ring, servers);
                 int[] moved = new int[1];
-                traffic(servers, perSecond, 40_000, underWay -> {
+                traffic(perSecond, 40_000, underWay -> {
                     int key = random.nextInt(KEYS);
                     Server chosen = ring.choose(in, HashKey.hash("user-" + key), now, null, underWay);
                     moved[0] += chosen == owners.get(key) ? 0 : 1;
@@ -384,7 +384,7 @@ class ChoiceTest {
         int[] others = new int[2];
         List<@Nullable Server> owners = owners(ring, servers);
         // Half of the calls have one key; on average 400 calls are under way.
-        traffic(servers, 20_000, 40_000, underWay -> {
+        traffic(20_000, 40_000, underWay -> {
             int key = random.nextBoolean() ? 0 : random.nextInt(KEYS);
             Server chosen = ring.choose(in, HashKey.hash("user-" + key), now, null, underWay);
             most[0] = Math.max(most[0], owner.inFlight);
