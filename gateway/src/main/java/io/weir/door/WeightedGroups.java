@@ -20,9 +20,9 @@ import org.jspecify.annotations.Nullable;
  * compiled door has not chosen a route would get a second chance in the general door, and the shares would be
  * wrong.
  *
- * <p>The choice of a sticky group follows from a hash of the request's key, so it is the same for all gateways
- * and after a restart. If the weights of two routes change, only the keys in the difference move. Requests
- * without the key are divided at random.
+ * <p>The choice of a sticky group follows from a hash of the request's key, so it is the same for all
+ * gateways and after a restart. If the weights of two routes change, only the keys in the difference move.
+ * Requests without the key are divided at random.
  *
  * <p>Immutable. Spring Cloud Gateway's own bean is not used: it keeps removed routes, and would choose them.
  */

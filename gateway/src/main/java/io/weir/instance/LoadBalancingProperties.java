@@ -21,7 +21,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *     an IPv6 address, its /64 network); required with {@code hash}. An instance that has many more calls
  *     than the others takes no further ones. Calls without the key use {@code least-latency}.
  * @param slowStart time in which an instance that is new or was away gets its full share of the calls, from
- *     a tenth on; 0s to 1h; 0s: its full share at once. A JVM is slow until its code is compiled and its
+ *     a tenth on; 0 to 1h; 0: its full share at once. A JVM is slow until its code is compiled and its
  *     caches are filled. Without effect while all instances start.
  * @param maxConcurrentCallsPerInstance maximum number of concurrent calls in each instance; 1 to 1000000;
  *     default: none. Calls that find no room in any instance wait in the backend's queue; the limit in force
