@@ -517,6 +517,11 @@ abstract non-sealed class Attempt implements ExchangePhase {
         release(0, why, now);
     }
 
+    @Override
+    public final Instance usedInstance() {
+        return instance;
+    }
+
     /** Returns the permits of an attempt whose answer is complete. */
     final void releaseAdmission(long now) {
         admission.exclude(callerNanos(now));

@@ -63,11 +63,12 @@ public final class Failures {
     }
 
     /**
-     * Whether the failure is the gateway's own: its pool had no free connection, or its machine no file, port
-     * or memory for another one. Such a failure is no evidence about the backend.
+     * Whether the failure is the gateway's own: its pool had no free connection, its machine no file, port or
+     * memory for another one, or no address of the backend is known. Such a failure is no evidence about the
+     * backend.
      */
     public static boolean isLocal(Throwable failure) {
-        return isPoolRefusal(failure) || shortage(failure) != null;
+        return isPoolRefusal(failure) || shortage(failure) != null || failure instanceof NoAddressException;
     }
 
     /**
@@ -113,6 +114,9 @@ public final class Failures {
         }
         if (isPoolRefusal(failure)) {
             return "no connection to the backend is free";
+        }
+        if (failure instanceof NoAddressException) {
+            return "no address is known";
         }
         if (failure instanceof UnknownHostException) {
             return "unknown host";
