@@ -291,8 +291,15 @@ abstract non-sealed class Attempt implements ExchangePhase {
             log.error(exchange.now(), "Request to backend " + backend.name() + " failed inside the gateway", failure);
             return refuse;
         }
-        // The gateway's own lack of files or ports is no evidence, and a retry would make it worse.
-        return Failures.isLocal(failure) ? refuse : fail(refuse, Failures.isUnsent(failure));
+        if (Failures.isLocal(failure)) {
+            // The gateway's own lack of files or ports is no evidence, and a retry would make it worse.
+            return refuse;
+        }
+        if (Failures.isOrderly(failure)) {
+            Retry retry = RetryDecider.afterFailure(this, refuse, true, exchange.now());
+            return retry != null ? retry : refuse;
+        }
+        return fail(refuse, Failures.isUnsent(failure));
     }
 
     private Decision fail(Refuse refuse, boolean isUnsent) {

@@ -122,7 +122,7 @@ final class WebSocketAttempt extends HttpAttempt {
 
     @Override
     public void onError(Throwable failure) {
-        checkUnsent(failure);
+        Throwable _ = checkUnsent(failure);
         runOnExchangeLoop(() -> {
             HttpOperations<?, ?> sent = handshake;
             if (sent == null || answer != null || !(failure instanceof WebSocketClientHandshakeException refused)) {

@@ -30,6 +30,8 @@ public final class Pool {
     /** The name of the handler that drops informational answers. */
     static final String INFORMATIONAL_FILTER = "weir.informational";
 
+    private static final String REFUSED_STREAM = "weir.refused-stream";
+
     private static final AttributeKey<Boolean> IS_WIDE = AttributeKey.valueOf(Pool.class, "isWide");
 
     private static final int MAX_ANSWER_HEAD_BYTES = 65_536;
@@ -119,6 +121,9 @@ public final class Pool {
             // Each request has a channel of its own, through which its answer passes.
             configured = configured.doOnRequest((request, stream) -> {
                 dropInformational(stream.channel());
+                stream.channel()
+                        .pipeline()
+                        .addBefore(NettyPipeline.ReactiveBridge, REFUSED_STREAM, new RefusedStream());
                 widen(stream.channel().parent());
             });
         }

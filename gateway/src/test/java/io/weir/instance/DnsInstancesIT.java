@@ -106,7 +106,7 @@ class DnsInstancesIT {
         callers.awaitMore(50);
         resolveTo("127.0.0.2");
         int first = servers.getFirst().requests();
-        for (int i = 0; i < 10; i++) {
+        for (int i = 0; i < 4; i++) {
             resolveTo(i % 2 == 0 ? "127.0.0.1" : "127.0.0.3");
             callers.awaitMore(20);
         }

@@ -45,7 +45,7 @@ class InstancesReloadIT {
                 weir:
                   reload: { watch: false }
                   backends:
-                    orders: { instances: [%s], bulkhead: { max-concurrent-calls: 3 }, circuit-breaker: { stall-duration: 1s }, recovery: { probe: caller } }
+                    orders: { instances: [%s], bulkhead: { max-concurrent-calls: 3, max-wait-duration: 1500ms }, circuit-breaker: { stall-duration: 1s }, recovery: { probe: caller } }
                 spring.cloud.gateway.server.webflux.routes:
                   - { id: compiled, uri: "backend://orders", predicates: ["Path=/compiled/**"] }
                   - { id: general, uri: "backend://orders", predicates: ["Path=/general/**", "After=2020-01-01T00:00:00Z"] }

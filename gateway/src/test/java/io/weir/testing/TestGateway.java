@@ -277,6 +277,11 @@ public final class TestGateway implements AutoCloseable {
         return context.getBean(type);
     }
 
+    /** Publishes an event in the gateway's application context. */
+    public void publish(Object event) {
+        context.publishEvent(event);
+    }
+
     /** A backend in force. */
     public Backend backend(String name) {
         return Objects.requireNonNull(bean(LiveRoutes.class).get().backends().get(name), name);
