@@ -30,6 +30,7 @@ public final class AddressSources implements AutoCloseable {
     private final SingletonSupplier<AddressResolver<InetSocketAddress>> resolver;
     private final Supplier<@Nullable ReactiveDiscoveryClient> discovery;
     private final Scheduler scheduler;
+    private final Duration firstTimeout;
     private volatile boolean hasResolver;
 
     /**
@@ -43,6 +44,16 @@ public final class AddressSources implements AutoCloseable {
             Supplier<AddressResolver<InetSocketAddress>> resolver,
             Supplier<@Nullable ReactiveDiscoveryClient> discovery,
             Scheduler scheduler) {
+        this(resolver, discovery, scheduler, FIRST_TIMEOUT);
+    }
+
+    /** Sources with another wait for the first addresses. */
+    AddressSources(
+            Supplier<AddressResolver<InetSocketAddress>> resolver,
+            Supplier<@Nullable ReactiveDiscoveryClient> discovery,
+            Scheduler scheduler,
+            Duration firstTimeout) {
+        this.firstTimeout = firstTimeout;
         this.resolver = SingletonSupplier.of(() -> {
             hasResolver = true;
             return resolver.get();
@@ -103,7 +114,7 @@ public final class AddressSources implements AutoCloseable {
      * addresses yet.
      */
     void awaitFirst(Collection<AddressSource> sources) {
-        long end = System.nanoTime() + FIRST_TIMEOUT.toNanos();
+        long end = System.nanoTime() + firstTimeout.toNanos();
         sources.forEach(source -> source.awaitFirst(Duration.ofNanos(Math.max(0, end - System.nanoTime()))));
     }
 

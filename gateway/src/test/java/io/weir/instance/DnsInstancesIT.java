@@ -4,6 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.netty.handler.codec.dns.DnsResponseCode;
+import io.netty.handler.ssl.SslContext;
+import io.netty.handler.ssl.SslContextBuilder;
+import io.netty.pkitesting.CertificateBuilder;
+import io.netty.pkitesting.X509Bundle;
 import io.weir.engine.Backend;
 import io.weir.health.Health;
 import io.weir.live.RetiredGenerations;
@@ -22,6 +26,11 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import reactor.core.publisher.Mono;
+import reactor.netty.DisposableServer;
+import reactor.netty.http.server.HttpServer;
 
 /** A backend whose instances follow DNS, under load over sockets. */
 @Timeout(60)
@@ -172,6 +181,42 @@ class DnsInstancesIT {
         SteadyCallers callers = callers("POST");
         callers.awaitMore(50);
         assertThat(callers.stop()).isEmpty();
+    }
+
+    /** The certificate is checked against the name, although the gateway connects to an address. */
+    @ParameterizedTest
+    @CsvSource({"orders.test, 200", "127.0.0.1, 502"})
+    void checksTheCertificateAgainstTheName(String certified, int status) throws Exception {
+        CertificateBuilder builder =
+                new CertificateBuilder().subject("CN=" + certified).setIsCertificateAuthority(true);
+        X509Bundle certificate =
+                (status == 200 ? builder.addSanDnsName(certified) : builder.addSanIpAddress(certified)).buildSelfSigned();
+        SslContext tls = SslContextBuilder.forServer(certificate.toKeyManagerFactory()).build();
+        DisposableServer server = HttpServer.create()
+                .host("127.0.0.1")
+                .port(0)
+                .secure(spec -> spec.sslContext(tls))
+                .handle((request, response) -> response.sendString(Mono.just("secure")))
+                .bindNow();
+        TestGateway gateway = TestGateway.setup()
+                .weir("dns-server: \"" + dns.address() + '"')
+                .line("spring.ssl.bundle.pem.trusted.truststore.certificate: |\n"
+                        + certificate.getCertificatePEM().strip().indent(2))
+                .backend(
+                        "orders",
+                        "https://" + NameServer.NAME + ':' + server.port(),
+                        "connection: { ssl-bundle: trusted }")
+                .route(ROUTE, "orders")
+                .start();
+        started = gateway;
+        try {
+            assertThat(instances()).containsExactly("127.0.0.1");
+            assertThat(TestCaller.get(gateway.port(), Door.COMPILED.path(ROUTE, "secure"))
+                            .status())
+                    .isEqualTo(status);
+        } finally {
+            server.disposeNow();
+        }
     }
 
     @Test
