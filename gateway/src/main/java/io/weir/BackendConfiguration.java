@@ -62,8 +62,7 @@ class BackendConfiguration {
         String server = properties.dnsServer();
         return new AddressSources(
                 () -> DnsLookup.resolver(
-                        resources.getLoopResources(),
-                        server == null ? null : ClusterProperties.address(server)),
+                        resources.getLoopResources(), server == null ? null : ClusterProperties.address(server)),
                 // Primary is the client that asks all others.
                 discovery::getIfAvailable,
                 Schedulers.newBoundedElastic(LOOKUP_THREADS, Integer.MAX_VALUE, "weir-addresses", 60, true));

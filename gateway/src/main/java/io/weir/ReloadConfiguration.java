@@ -37,8 +37,7 @@ import org.springframework.http.client.ReactorResourceFactory;
 class ReloadConfiguration {
 
     @Bean(destroyMethod = "close")
-    RetiredGenerations retiredGenerations(
-            ReactorResourceFactory resources, Engine engine, WeirProperties properties) {
+    RetiredGenerations retiredGenerations(ReactorResourceFactory resources, Engine engine, WeirProperties properties) {
         RetiredGenerations.PoolUsers users = new RetiredGenerations.PoolUsers() {
 
             @Override

@@ -316,8 +316,8 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
     }
 
     /**
-     * The connection has failed. Stores whether the failure proves that the backend has processed nothing, and
-     * that none of the request's body was read.
+     * The connection has failed. Stores whether the failure proves that the backend has processed nothing,
+     * and that none of the request's body was read.
      *
      * @return the failure to judge
      */

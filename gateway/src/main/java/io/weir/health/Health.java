@@ -661,10 +661,11 @@ public final class Health {
                     halfOpen(open, ramp.why(), now);
                 }
             }
-            case Forced forced -> transition(
-                    seen,
-                    new Forced(
-                            forced.generation() == null ? null : new Generation(now), window(), now, forced.why()));
+            case Forced forced ->
+                transition(
+                        seen,
+                        new Forced(
+                                forced.generation() == null ? null : new Generation(now), window(), now, forced.why()));
             case Closed closed -> {
                 // Nothing to take over.
             }

@@ -73,8 +73,9 @@ public final class Failures {
     }
 
     /**
-     * Whether the failure proves that the backend has received or processed nothing of the request: it refused
-     * the connection or the stream, or a connection of the pool was closed before the head was written.
+     * Whether the failure proves that the backend has received or processed nothing of the request: it
+     * refused the connection or the stream, or a connection of the pool was closed before the head was
+     * written.
      */
     public static boolean isUnsent(Throwable failure) {
         if (failure instanceof RefusedStream.Failure) {

@@ -247,7 +247,8 @@ public final class PolledAddresses implements AddressSource {
 
     private static String shown(List<InstanceAddress> all) {
         return String.join(
-                ", ", all.stream().map(address -> address.shown().getRawAuthority()).toList());
+                ", ",
+                all.stream().map(address -> address.shown().getRawAuthority()).toList());
     }
 
     @Override

@@ -72,8 +72,7 @@ final class RefusedStream extends ChannelInboundHandlerAdapter {
     public void userEventTriggered(ChannelHandlerContext context, Object event) {
         if (event instanceof Http2GoAwayFrame) {
             mark(context, true);
-        } else if (event instanceof Http2ResetFrame reset
-                && reset.errorCode() == Http2Error.REFUSED_STREAM.code()) {
+        } else if (event instanceof Http2ResetFrame reset && reset.errorCode() == Http2Error.REFUSED_STREAM.code()) {
             mark(context, false);
         }
         context.fireUserEventTriggered(event);

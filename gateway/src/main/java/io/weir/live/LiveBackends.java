@@ -207,8 +207,8 @@ public final class LiveBackends implements AutoCloseable {
         if (present.isSingle() && !old.isSingle()) {
             old.all().stream()
                     // An operator has drained one instance, not the backend.
-                    .filter(instance -> staysIn(present, instance)
-                            && !instance.health().isForced())
+                    .filter(instance ->
+                            staysIn(present, instance) && !instance.health().isForced())
                     .forEach(instance -> health.takeStateOf(instance.health()));
         }
         Set<Pool> kept = present.all().stream().map(Instance::pool).collect(Collectors.toSet());

@@ -26,14 +26,14 @@ import org.slf4j.LoggerFactory;
  * Configurations that were replaced but may still have requests. Closes the resources of each, such as pools
  * and meters, after the last request that can reach them.
  *
- * <p>A request reads the routes in force when it arrives and uses them to its end. So elapsed time does not show
- * when a resource can be closed; only reachability does. A periodic sweep marks everything that the requests
- * of retired generations can reach, and closes the rest.
+ * <p>A request reads the routes in force when it arrives and uses them to its end. So elapsed time does not
+ * show when a resource can be closed; only reachability does. A periodic sweep marks everything that the
+ * requests of retired generations can reach, and closes the rest.
  *
  * <p>The instances of a backend change in place, also for requests of earlier generations. A request chooses
- * its instance and asks the instance's pool for a connection within one task of its event loop. So the pool of
- * a replaced instance can be closed once no exchange in flight uses it, on any event loop. If the instance has
- * left the backend, the exchanges that still use it after the drain time-out are ended.
+ * its instance and asks the instance's pool for a connection within one task of its event loop. So the pool
+ * of a replaced instance can be closed once no exchange in flight uses it, on any event loop. If the instance
+ * has left the backend, the exchanges that still use it after the drain time-out are ended.
  */
 // Concurrency: guarded by this. A request reads its routes and increments their in-flight counter within one
 // task of its event loop. So the counters of a retired generation are complete once every loop has run one
@@ -160,8 +160,7 @@ public final class RetiredGenerations implements AutoCloseable {
      * end within the drain time-out.
      */
     public synchronized void retire(LiveBackends.LeavingPool leaving) {
-        pools.add(new ClosingPool(
-                leaving.pool(), leaving.hasInstanceLeft() ? System.nanoTime() + drainNanos : null));
+        pools.add(new ClosingPool(leaving.pool(), leaving.hasInstanceLeft() ? System.nanoTime() + drainNanos : null));
         poolSweepMillis = SWEEP_PERIOD_MILLIS;
         if (pools.size() == 1) {
             schedulePoolSweep();

@@ -132,13 +132,17 @@ class DnsInstancesIT {
     void keepsHealthLimitAndMetersOfTheBackendWhileItsAddressChanges() throws IOException {
         TestGateway gateway = start();
         Health health = backend().health();
-        assertThat(TestCaller.get(gateway.port(), Door.COMPILED.path(ROUTE, "one")).status()).isEqualTo(200);
+        assertThat(TestCaller.get(gateway.port(), Door.COMPILED.path(ROUTE, "one"))
+                        .status())
+                .isEqualTo(200);
         Pool pool = backend().instances().first().pool();
         resolveTo("127.0.0.2");
         assertThat(backend().health()).isSameAs(health);
         assertThat(backend().instances().isSingle()).isTrue();
         assertThat(backend().instances().first().pool()).isNotSameAs(pool);
-        assertThat(TestCaller.get(gateway.port(), Door.COMPILED.path(ROUTE, "two")).status()).isEqualTo(200);
+        assertThat(TestCaller.get(gateway.port(), Door.COMPILED.path(ROUTE, "two"))
+                        .status())
+                .isEqualTo(200);
         gateway.assertFed("orders", 2, 0, 0);
         assertThat(servers.get(1).requests()).isOne();
     }
@@ -150,9 +154,7 @@ class DnsInstancesIT {
         Instances known = backend().instances();
         SteadyCallers callers = callers("GET");
         for (Runnable fault : List.<Runnable>of(
-                () -> dns.fail(DnsResponseCode.NXDOMAIN),
-                () -> dns.fail(DnsResponseCode.SERVFAIL),
-                dns::resolveTo)) {
+                () -> dns.fail(DnsResponseCode.NXDOMAIN), () -> dns.fail(DnsResponseCode.SERVFAIL), dns::resolveTo)) {
             fault.run();
             int asked = dns.queries();
             await().until(() -> dns.queries() >= asked + 3);
@@ -189,9 +191,10 @@ class DnsInstancesIT {
     void checksTheCertificateAgainstTheName(String certified, int status) throws Exception {
         CertificateBuilder builder =
                 new CertificateBuilder().subject("CN=" + certified).setIsCertificateAuthority(true);
-        X509Bundle certificate =
-                (status == 200 ? builder.addSanDnsName(certified) : builder.addSanIpAddress(certified)).buildSelfSigned();
-        SslContext tls = SslContextBuilder.forServer(certificate.toKeyManagerFactory()).build();
+        X509Bundle certificate = (status == 200 ? builder.addSanDnsName(certified) : builder.addSanIpAddress(certified))
+                .buildSelfSigned();
+        SslContext tls =
+                SslContextBuilder.forServer(certificate.toKeyManagerFactory()).build();
         DisposableServer server = HttpServer.create()
                 .host("127.0.0.1")
                 .port(0)
@@ -236,8 +239,7 @@ class DnsInstancesIT {
         } finally {
             held.countDown();
         }
-        gateway.assertTold(
-                Door.COMPILED, "stream", Door.COMPILED.path("stream", "long"), 200, "connection-lost");
+        gateway.assertTold(Door.COMPILED, "stream", Door.COMPILED.path("stream", "long"), 200, "connection-lost");
     }
 
     @Test

@@ -82,7 +82,8 @@ class DiscoveryIT {
                 spring.cloud.discovery.client.simple.instances:
                   orders-service:
                 """);
-        servers.forEach(server -> yaml.append("    - uri: ").append(server.uri()).append('\n'));
+        servers.forEach(
+                server -> yaml.append("    - uri: ").append(server.uri()).append('\n'));
         try (TestGateway gateway = TestGateway.start(yaml.toString())) {
             assertThat(instances(gateway)).isEqualTo(3);
             for (String door : List.of("compiled", "general")) {
@@ -93,7 +94,8 @@ class DiscoveryIT {
                 }
                 assertThat(gateway.route(door).backend().name()).isEqualTo("orders");
             }
-            assertThat(servers).allSatisfy(server -> assertThat(server.requests()).isPositive());
+            assertThat(servers)
+                    .allSatisfy(server -> assertThat(server.requests()).isPositive());
             gateway.assertNothingHeld();
         }
     }
@@ -110,7 +112,8 @@ class DiscoveryIT {
                             .reason())
                     .isEqualTo("connect-failed");
             registry.members.add(servers.get(0));
-            await().until(() -> gateway.backend("orders").instances().first().address().isKnown());
+            await().until(() ->
+                    gateway.backend("orders").instances().first().address().isKnown());
             SteadyCallers callers = new SteadyCallers(4, gateway.port(), "orders", "POST");
             callers.awaitMore(30);
             registry.members.add(servers.get(1));

@@ -78,8 +78,7 @@ class FollowedAddressesTest {
         @Override
         public Flux<ServiceInstance> getInstances(String service) {
             lookups++;
-            return Flux.fromIterable(hosts)
-                    .map(host -> new DefaultServiceInstance(host, service, host, 8080, false));
+            return Flux.fromIterable(hosts).map(host -> new DefaultServiceInstance(host, service, host, 8080, false));
         }
 
         @Override
@@ -169,7 +168,9 @@ class FollowedAddressesTest {
         discover("a");
         assertThat(backend.health().state()).isEqualTo(State.OPEN);
         discover("b");
-        assertThat(backend.health().state()).as("a changed instance is no new backend").isEqualTo(State.OPEN);
+        assertThat(backend.health().state())
+                .as("a changed instance is no new backend")
+                .isEqualTo(State.OPEN);
         discover("b", "c");
         backend.health().release();
         discover("c");
@@ -197,7 +198,9 @@ class FollowedAddressesTest {
         assertThat(leaving).hasSize(1);
         Backend successor = commit(plan);
         assertThat(names(successor)).containsExactly("b", "c");
-        assertThat(names(backend)).as("also for calls of the earlier configuration").containsExactly("b", "c");
+        assertThat(names(backend))
+                .as("also for calls of the earlier configuration")
+                .containsExactly("b", "c");
         assertThat(left()).hasSize(2).endsWith(a);
     }
 

@@ -54,8 +54,7 @@ class InstancesReloadIT {
 
     private void reload(int[] instances, int... weights) {
         gateway.rewrite(yaml(instances, weights));
-        ConfigurationChange change =
-                gateway.bean(LiveConfiguration.class).reload(Trigger.REQUEST, "a test");
+        ConfigurationChange change = gateway.bean(LiveConfiguration.class).reload(Trigger.REQUEST, "a test");
         assertThat(change.problems()).isEmpty();
         assertThat(backend().instances().all()).hasSize(instances.length);
     }
@@ -66,7 +65,8 @@ class InstancesReloadIT {
 
     private Instance instance(int server) {
         return backend().instances().all().stream()
-                .filter(instance -> instance.uri().getPort() == servers.get(server).port())
+                .filter(instance ->
+                        instance.uri().getPort() == servers.get(server).port())
                 .findFirst()
                 .orElseThrow();
     }
@@ -123,6 +123,8 @@ class InstancesReloadIT {
 
         instance(2).health().forceOpen();
         reload(new int[] {2});
-        assertThat(backend().health().state()).as("an operator has drained one instance").isEqualTo(State.CLOSED);
+        assertThat(backend().health().state())
+                .as("an operator has drained one instance")
+                .isEqualTo(State.CLOSED);
     }
 }

@@ -70,11 +70,12 @@ final class BackendsCheck {
         });
         validValues
                 .get(backend + ".discovery")
-                .filter(entry ->
-                        !instances.isEmpty() || validValues.get(backend + ".uri").isPresent())
+                .filter(entry -> !instances.isEmpty()
+                        || validValues.get(backend + ".uri").isPresent())
                 .ifPresent(entry -> report(entry, ONE_SOURCE));
         if (Stream.of("instances", "uri", "discovery")
-                        .allMatch(source -> RawTree.at(root, backend + '.' + source).isEmpty())
+                        .allMatch(source ->
+                                RawTree.at(root, backend + '.' + source).isEmpty())
                 && validValues.get(backend + ".uri").isEmpty()) {
             problems.accept(ConfigurationProblem.of(
                     location,

@@ -313,8 +313,7 @@ final class RoutesCheck {
         String authority = uri.getRawAuthority();
         String prefix = uri.getScheme() + "://";
         if (authority == null) {
-            problems.accept(
-                    ConfigurationProblem.expected(setting.location(), setting.path(), text, prefix + "<name>"));
+            problems.accept(ConfigurationProblem.expected(setting.location(), setting.path(), text, prefix + "<name>"));
             return null;
         }
         String name = uri.getHost() != null ? uri.getHost() : authority;

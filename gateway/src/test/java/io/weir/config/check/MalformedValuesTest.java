@@ -386,7 +386,11 @@ class MalformedValuesTest {
                               uri: http://orders:8080
                               instances: [ { uri: http://a:8080 } ]
                         """,
-                        problem(5, "weir.backends.orders.instances", null, "expected: one of uri, instances and discovery")),
+                        problem(
+                                5,
+                                "weir.backends.orders.instances",
+                                null,
+                                "expected: one of uri, instances and discovery")),
                 row(
                         "an address and a discovery",
                         """
