@@ -139,12 +139,16 @@ public final class GeneralRoutesFactory {
 
     /** A route to {@code lb://NAME} leads to the backend of that name, which balances its instances. */
     private static RouteDefinition ofBackend(RouteDefinition definition) {
-        if (!isBalanced(definition.getUri())) {
+        URI uri = definition.getUri();
+        if (uri == null || !isBalanced(uri)) {
             return definition;
         }
         RouteDefinition copy = new RouteDefinition();
-        copy.setId(definition.getId());
-        copy.setUri(ofBackend(definition.getUri()));
+        String id = definition.getId();
+        if (id != null) {
+            copy.setId(id);
+        }
+        copy.setUri(ofBackend(uri));
         copy.setPredicates(definition.getPredicates());
         copy.setFilters(definition.getFilters());
         copy.setMetadata(definition.getMetadata());
@@ -167,8 +171,8 @@ public final class GeneralRoutesFactory {
                 .build();
     }
 
-    private static boolean isBalanced(@Nullable URI uri) {
-        return uri != null && LOAD_BALANCED.equalsIgnoreCase(uri.getScheme());
+    private static boolean isBalanced(URI uri) {
+        return LOAD_BALANCED.equalsIgnoreCase(uri.getScheme());
     }
 
     private static URI ofBackend(URI uri) {

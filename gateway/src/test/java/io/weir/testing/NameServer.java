@@ -107,7 +107,7 @@ public final class NameServer implements AutoCloseable {
             answer.addRecord(DnsSection.QUESTION, new DefaultDnsQuestion(question.name(), question.type()));
             if (!question.name().equals(NAME + '.')) {
                 answer.setCode(DnsResponseCode.NXDOMAIN);
-            } else if (code != DnsResponseCode.NOERROR) {
+            } else if (!code.equals(DnsResponseCode.NOERROR)) {
                 answer.setCode(code);
             } else if (isForAddresses) {
                 for (String address : addresses) {
