@@ -103,7 +103,9 @@ public final class NameServer implements AutoCloseable {
             if (isSilent) {
                 return;
             }
-            DatagramDnsResponse answer = new DatagramDnsResponse(query.recipient(), query.sender(), query.id());
+            InetSocketAddress server = query.recipient();
+            InetSocketAddress client = query.sender();
+            DatagramDnsResponse answer = new DatagramDnsResponse(server, client, query.id());
             answer.addRecord(DnsSection.QUESTION, new DefaultDnsQuestion(question.name(), question.type()));
             if (!question.name().equals(NAME + '.')) {
                 answer.setCode(DnsResponseCode.NXDOMAIN);
