@@ -65,7 +65,8 @@ class BackendConfiguration {
                         resources.getLoopResources(), server == null ? null : ClusterProperties.address(server)),
                 // Primary is the client that asks all others.
                 discovery::getIfAvailable,
-                Schedulers.newBoundedElastic(LOOKUP_THREADS, Integer.MAX_VALUE, "weir-addresses", 60, true));
+                Schedulers.newBoundedElastic(LOOKUP_THREADS, Integer.MAX_VALUE, "weir-addresses", 60, true),
+                System::nanoTime);
     }
 
     @Bean(destroyMethod = "close")

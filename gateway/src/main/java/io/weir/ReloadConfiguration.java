@@ -53,7 +53,8 @@ class ReloadConfiguration {
         return new RetiredGenerations(
                 resources.getLoopResources().onServer(true),
                 users,
-                properties.drain().timeout());
+                properties.drain().timeout(),
+                System::nanoTime);
     }
 
     @Bean

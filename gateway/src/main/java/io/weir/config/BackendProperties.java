@@ -28,15 +28,16 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *
  * @param uri address of the backend: {@code http://host:port} or {@code https://host:port}, without a path.
  *     If the host is a name, each of its addresses in DNS is an instance, and the instances follow DNS; the
- *     requests and the check of the certificate use the name. Exactly one of {@code uri}, {@code instances}
- *     and {@code discovery} is required.
+ *     requests and the check of the certificate use the name. Required, unless {@code instances} or {@code
+ *     discovery} is set.
  * @param instances the addresses of a backend with several instances, in place of {@code uri}: a list of
  *     {@code uri} and {@code weight}, 1 to 256 of them. A weight is 1 to 1000, by default 1. Each call goes
  *     to the better of two random instances. An instance that fails alone gets no calls until a probe is
  *     answered; the others serve its callers. Default: none.
  * @param discovery name of a service in Spring Cloud's discovery, in place of {@code uri}: its instances are
  *     the backend's. The gateway has Spring's simple discovery client
- *     ({@code spring.cloud.discovery.client.simple.instances}); other clients are extensions. Default: none.
+ *     ({@code spring.cloud.discovery.client.simple.instances}); other clients are extensions. 1 to 253
+ *     characters. Default: none.
  * @param resolveInterval time between two look-ups of the addresses, in DNS or the discovery; 100ms to 1h. A
  *     look-up that fails or finds no address keeps the known addresses. Short enough to follow a rolling
  *     restart, and a light load for DNS.

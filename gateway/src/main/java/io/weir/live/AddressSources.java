@@ -12,6 +12,7 @@ import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
 import java.util.Objects;
+import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.springframework.cloud.client.discovery.ReactiveDiscoveryClient;
@@ -30,6 +31,7 @@ public final class AddressSources implements AutoCloseable {
     private final SingletonSupplier<AddressResolver<InetSocketAddress>> resolver;
     private final Supplier<@Nullable ReactiveDiscoveryClient> discovery;
     private final Scheduler scheduler;
+    private final LongSupplier nanoClock;
     private final Duration firstTimeout;
     private volatile boolean hasResolver;
 
@@ -39,12 +41,14 @@ public final class AddressSources implements AutoCloseable {
      * @param resolver creates the resolver of names, without a cache; used only where a name needs it
      * @param discovery finds the discovery client; null: there is none
      * @param scheduler runs the look-ups and the changes that follow; its threads may block
+     * @param nanoClock {@link System#nanoTime}, except in tests
      */
     public AddressSources(
             Supplier<AddressResolver<InetSocketAddress>> resolver,
             Supplier<@Nullable ReactiveDiscoveryClient> discovery,
-            Scheduler scheduler) {
-        this(resolver, discovery, scheduler, FIRST_TIMEOUT);
+            Scheduler scheduler,
+            LongSupplier nanoClock) {
+        this(resolver, discovery, scheduler, nanoClock, FIRST_TIMEOUT);
     }
 
     /** Sources with another wait for the first addresses. */
@@ -52,7 +56,9 @@ public final class AddressSources implements AutoCloseable {
             Supplier<AddressResolver<InetSocketAddress>> resolver,
             Supplier<@Nullable ReactiveDiscoveryClient> discovery,
             Scheduler scheduler,
+            LongSupplier nanoClock,
             Duration firstTimeout) {
+        this.nanoClock = nanoClock;
         this.firstTimeout = firstTimeout;
         this.resolver = SingletonSupplier.of(() -> {
             hasResolver = true;
@@ -114,8 +120,8 @@ public final class AddressSources implements AutoCloseable {
      * addresses yet.
      */
     void awaitFirst(Collection<AddressSource> sources) {
-        long end = System.nanoTime() + firstTimeout.toNanos();
-        sources.forEach(source -> source.awaitFirst(Duration.ofNanos(Math.max(0, end - System.nanoTime()))));
+        long end = nanoClock.getAsLong() + firstTimeout.toNanos();
+        sources.forEach(source -> source.awaitFirst(Duration.ofNanos(Math.max(0, end - nanoClock.getAsLong()))));
     }
 
     @Override

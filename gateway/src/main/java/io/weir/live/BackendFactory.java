@@ -102,18 +102,14 @@ public final class BackendFactory {
                 BackendFactory::wallNanos);
         RegisteredBulkhead registered =
                 RegisteredBulkhead.register(registries.bulkheads(), name, bulkhead, limit, Map.of());
-        Health health = new Health(name, settings, new CompartmentPermits(bulkhead, limit), nanoClock, random);
+        Health health = health(name, settings, new CompartmentPermits(bulkhead, limit), plan);
         List<InstanceAddress> addresses = source.addresses();
         Instances instances =
                 instances(name, properties, addresses, health, new CompartmentPermits(bulkhead, limit), plan);
         limit.limitBy(health::maxCalls);
-        registries.breakers().remove(name);
-        plan.onRollback(() -> registries.breakers().remove(name));
-        health.resilience4j().register(registries.breakers());
         RetryBudget retryBudget = new RetryBudget(properties.retryBudget(), nanoClock.getAsLong());
         ServiceTimeEstimate serviceTime = new ServiceTimeEstimate(littlesLaw, health, nanoClock);
-        MeterScope scope = meterBook.open();
-        plan.onRollback(scope::close);
+        MeterScope scope = openMeters(plan);
         BackendMeters meters = new BackendMeters(
                 scope,
                 name,
@@ -150,6 +146,21 @@ public final class BackendFactory {
                 meters,
                 sslBundle,
                 probers(instances, properties));
+    }
+
+    /** The health of a new backend, registered in place of that of a retired backend of this name. */
+    private Health health(String name, HealthSettings settings, CompartmentPermits permits, BackendPlan plan) {
+        Health health = new Health(name, settings, permits, nanoClock, random);
+        registries.breakers().remove(name);
+        plan.onRollback(() -> registries.breakers().remove(name));
+        health.resilience4j().register(registries.breakers());
+        return health;
+    }
+
+    private MeterScope openMeters(BackendPlan plan) {
+        MeterScope scope = meterBook.open();
+        plan.onRollback(scope::close);
+        return scope;
     }
 
     /**

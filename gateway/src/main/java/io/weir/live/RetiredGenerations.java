@@ -18,6 +18,7 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -117,6 +118,7 @@ public final class RetiredGenerations implements AutoCloseable {
     private final List<ClosingPool> pools = new ArrayList<>();
     private final PoolUsers users;
     private final long drainNanos;
+    private final LongSupplier nanoClock;
     private boolean isSweepScheduled;
     private long poolSweepMillis = SWEEP_PERIOD_MILLIS;
 
@@ -126,11 +128,13 @@ public final class RetiredGenerations implements AutoCloseable {
      * @param loops the event loops on which requests arrive
      * @param users the exchanges in flight
      * @param drainTimeout time in which the exchanges that use an instance which has left may end
+     * @param nanoClock {@link System#nanoTime}, except in tests
      */
-    public RetiredGenerations(Iterable<EventExecutor> loops, PoolUsers users, Duration drainTimeout) {
+    public RetiredGenerations(Iterable<EventExecutor> loops, PoolUsers users, Duration drainTimeout, LongSupplier nanoClock) {
         this.loops = loops;
         this.users = users;
         this.drainNanos = drainTimeout.toNanos();
+        this.nanoClock = nanoClock;
     }
 
     /**
@@ -160,7 +164,7 @@ public final class RetiredGenerations implements AutoCloseable {
      * end within the drain time-out.
      */
     public synchronized void retire(LiveBackends.LeavingPool leaving) {
-        pools.add(new ClosingPool(leaving.pool(), leaving.hasInstanceLeft() ? System.nanoTime() + drainNanos : null));
+        pools.add(new ClosingPool(leaving.pool(), leaving.hasInstanceLeft() ? nanoClock.getAsLong() + drainNanos : null));
         poolSweepMillis = SWEEP_PERIOD_MILLIS;
         if (pools.size() == 1) {
             schedulePoolSweep();
@@ -191,7 +195,7 @@ public final class RetiredGenerations implements AutoCloseable {
     }
 
     private synchronized void closeUnused(List<ClosingPool> swept, Set<Pool> used) {
-        long now = System.nanoTime();
+        long now = nanoClock.getAsLong();
         for (ClosingPool closing : swept) {
             if (!used.contains(closing.pool())) {
                 if (pools.remove(closing)) {

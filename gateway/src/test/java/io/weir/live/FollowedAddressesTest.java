@@ -63,6 +63,7 @@ class FollowedAddressesTest {
                     },
                     Registry::new,
                     time,
+                    () -> 0,
                     Duration.ZERO),
             registries,
             leaving::add,

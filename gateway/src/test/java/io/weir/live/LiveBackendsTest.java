@@ -45,7 +45,8 @@ class LiveBackendsTest {
                         throw new AssertionError("no name to resolve");
                     },
                     () -> null,
-                    Schedulers.immediate()),
+                    Schedulers.immediate(),
+                    () -> 0),
             registries,
             leaving -> {},
             Membership.ofUnknownRank(10));
