@@ -130,7 +130,8 @@ public final class RetiredGenerations implements AutoCloseable {
      * @param drainTimeout time in which the exchanges that use an instance which has left may end
      * @param nanoClock {@link System#nanoTime}, except in tests
      */
-    public RetiredGenerations(Iterable<EventExecutor> loops, PoolUsers users, Duration drainTimeout, LongSupplier nanoClock) {
+    public RetiredGenerations(
+            Iterable<EventExecutor> loops, PoolUsers users, Duration drainTimeout, LongSupplier nanoClock) {
         this.loops = loops;
         this.users = users;
         this.drainNanos = drainTimeout.toNanos();
@@ -164,7 +165,8 @@ public final class RetiredGenerations implements AutoCloseable {
      * end within the drain time-out.
      */
     public synchronized void retire(LiveBackends.LeavingPool leaving) {
-        pools.add(new ClosingPool(leaving.pool(), leaving.hasInstanceLeft() ? nanoClock.getAsLong() + drainNanos : null));
+        pools.add(
+                new ClosingPool(leaving.pool(), leaving.hasInstanceLeft() ? nanoClock.getAsLong() + drainNanos : null));
         poolSweepMillis = SWEEP_PERIOD_MILLIS;
         if (pools.size() == 1) {
             schedulePoolSweep();
