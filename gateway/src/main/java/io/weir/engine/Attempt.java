@@ -296,7 +296,7 @@ abstract non-sealed class Attempt implements ExchangePhase {
             return refuse;
         }
         if (Failures.isOrderly(failure)) {
-            Retry retry = RetryDecider.afterFailure(this, refuse, true, exchange.now());
+            Retry retry = RetryDecider.afterGoAway(this, refuse, exchange.now());
             return retry != null ? retry : refuse;
         }
         return fail(refuse, Failures.isUnsent(failure));
