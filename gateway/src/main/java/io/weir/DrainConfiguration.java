@@ -8,6 +8,7 @@ import io.weir.drain.Drain;
 import io.weir.drain.Drainer;
 import io.weir.engine.Backend;
 import io.weir.engine.Engine;
+import io.weir.live.LiveBackends;
 import io.weir.live.RetiredGenerations;
 import io.weir.overload.OverloadSampler;
 import java.time.Duration;
@@ -60,16 +61,26 @@ class DrainConfiguration {
 
     @Bean
     BusyParts busyParts(
-            OverloadSampler sampler, LiveFeed feed, RetiredGenerations retiredGenerations, LiveRoutes routes) {
-        return new BusyParts(sampler, feed, retiredGenerations, routes);
+            OverloadSampler sampler,
+            LiveFeed feed,
+            LiveBackends backends,
+            RetiredGenerations retiredGenerations,
+            LiveRoutes routes) {
+        return new BusyParts(sampler, feed, backends, retiredGenerations, routes);
     }
 
     /** The parts that keep event loops busy without traffic. */
-    record BusyParts(OverloadSampler sampler, LiveFeed feed, RetiredGenerations retiredGenerations, LiveRoutes routes) {
+    record BusyParts(
+            OverloadSampler sampler,
+            LiveFeed feed,
+            LiveBackends backends,
+            RetiredGenerations retiredGenerations,
+            LiveRoutes routes) {
 
         void stop() {
             sampler.close();
             feed.close();
+            backends.close();
             retiredGenerations.close();
             for (Backend backend : routes.get().backends().values()) {
                 backend.instances()

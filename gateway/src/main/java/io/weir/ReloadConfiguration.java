@@ -5,6 +5,8 @@ import io.weir.config.check.ConfigurationReader;
 import io.weir.config.check.ConfigurationSnapshot;
 import io.weir.door.LiveRoutes;
 import io.weir.drain.Drain;
+import io.weir.engine.Engine;
+import io.weir.instance.Pool;
 import io.weir.live.ConfigurationApplier;
 import io.weir.live.LiveBackends;
 import io.weir.live.RetiredGenerations;
@@ -19,6 +21,8 @@ import io.weir.reload.LiveConfiguration;
 import io.weir.reload.WeirConfigEndpoint;
 import io.weir.reload.WeirReloadEndpoint;
 import java.time.InstantSource;
+import java.util.Set;
+import java.util.function.Consumer;
 import org.springframework.boot.ApplicationArguments;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.cloud.gateway.config.GatewayProperties;
@@ -33,8 +37,24 @@ import org.springframework.http.client.ReactorResourceFactory;
 class ReloadConfiguration {
 
     @Bean(destroyMethod = "close")
-    RetiredGenerations retiredGenerations(ReactorResourceFactory resources) {
-        return new RetiredGenerations(resources.getLoopResources().onServer(true));
+    RetiredGenerations retiredGenerations(ReactorResourceFactory resources, Engine engine, WeirProperties properties) {
+        RetiredGenerations.PoolUsers users = new RetiredGenerations.PoolUsers() {
+
+            @Override
+            public void find(Consumer<Set<Pool>> receiver) {
+                engine.findUsedPools(receiver);
+            }
+
+            @Override
+            public void end(Pool pool) {
+                engine.endUsersOf(pool);
+            }
+        };
+        return new RetiredGenerations(
+                resources.getLoopResources().onServer(true),
+                users,
+                properties.drain().timeout(),
+                System::nanoTime);
     }
 
     @Bean

@@ -214,7 +214,7 @@ public final class AccessLog implements RouteObserver, AutoCloseable {
         line.text(BACKEND, exchange.backend().name(), WORD_CHARS);
         Instance instance = exchange.instance();
         if (instance != null) {
-            line.text(INSTANCE, instance.authority(), WORD_CHARS);
+            line.text(INSTANCE, instance.shownAuthority(), WORD_CHARS);
         }
         line.text(PRIORITY, exchange.priority().word(), WORD_CHARS);
         outcome(line, exchange.status(), ExchangeOutcomes.of(exchange), exchange.fallbackReason(), exchange.detail());

@@ -11,6 +11,7 @@ import io.weir.retry.RetryBudgetProperties;
 import jakarta.validation.Valid;
 import jakarta.validation.constraints.Max;
 import jakarta.validation.constraints.Min;
+import jakarta.validation.constraints.Size;
 import java.net.URI;
 import java.time.Duration;
 import java.util.List;
@@ -27,11 +28,20 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * {@code backend://<name>}.
  *
  * @param uri address of the backend: {@code http://host:port} or {@code https://host:port}, without a path.
- *     Required, unless {@code instances} are listed.
+ *     If the host is a name, each of its addresses in DNS is an instance, and the instances follow DNS; the
+ *     requests and the check of the certificate use the name. Required, unless {@code instances} or {@code
+ *     discovery} is set.
  * @param instances the addresses of a backend with several instances, in place of {@code uri}: a list of
  *     {@code uri} and {@code weight}, 1 to 256 of them. A weight is 1 to 1000, by default 1. An
  *     instance that fails alone gets no calls until a probe is answered; the others serve its callers.
  *     Default: none.
+ * @param discovery name of a service in Spring Cloud's discovery, in place of {@code uri}: its instances are
+ *     the backend's. The gateway has Spring's simple discovery client
+ *     ({@code spring.cloud.discovery.client.simple.instances}); other clients are extensions. 1 to 253
+ *     characters. Default: none.
+ * @param resolveInterval time between two look-ups of the addresses, in DNS or the discovery; 100ms to 1h. A
+ *     look-up that fails or finds no address keeps the known addresses. Short enough to follow a rolling
+ *     restart, and a light load for DNS.
  * @param loadBalancing the division of the calls among the instances.
  * @param protocol protocol to the backend: {@code http1} or {@code h2} (HTTP/2 with prior knowledge over
  *     clear text, ALPN over TLS). HTTP/1.1 is sufficient unless the backend needs HTTP/2, as gRPC does.
@@ -56,6 +66,11 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
 public record BackendProperties(
         @Nullable URI uri,
         @Nullable @Valid List<InstanceProperties> instances,
+        @Nullable @Size(min = 1, max = 253) String discovery,
+
+        @DefaultValue("5s") @DurationMin(millis = 100) @DurationMax(hours = 1)
+        Duration resolveInterval,
+
         @DefaultValue @Valid @NestedConfigurationProperty LoadBalancingProperties loadBalancing,
         @DefaultValue("http1") UpstreamProtocol protocol,
 
@@ -81,7 +96,7 @@ public record BackendProperties(
         instances = instances == null ? null : List.copyOf(instances);
     }
 
-    /** The instances, also of a backend with one address. */
+    /** The configured instances, also of a backend with one address; empty with a discovery. */
     public List<InstanceProperties> addresses() {
         if (instances != null) {
             return instances;

@@ -10,6 +10,7 @@ import io.weir.overload.OverloadProperties;
 import io.weir.tracing.TracingProperties;
 import jakarta.validation.Valid;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.ConfigurationProperties;
 import org.springframework.boot.context.properties.NestedConfigurationProperty;
 import org.springframework.boot.context.properties.bind.DefaultValue;
@@ -19,6 +20,8 @@ import org.springframework.validation.annotation.Validated;
  * {@code weir}: all properties of the gateway.
  *
  * @param backends the backends, by name. A route refers to a backend with {@code uri: backend://<name>}.
+ * @param dnsServer DNS server for the names of backends, {@code address:port}, an IPv6 address in brackets;
+ *     default: the machine's. The machine's hosts file and search domains apply in any case.
  * @param routes settings of single routes, by the route's id.
  * @param allowUnprotectedRoutes whether routes may use {@code http://} URIs, which bypass all backend
  *     protections; for demonstrations only.
@@ -36,6 +39,7 @@ import org.springframework.validation.annotation.Validated;
 @ConfigurationProperties("weir")
 public record WeirProperties(
         @DefaultValue Map<String, @Valid BackendProperties> backends,
+        @Nullable String dnsServer,
         @DefaultValue Map<String, @Valid RouteProperties> routes,
         @DefaultValue("false") boolean allowUnprotectedRoutes,
         @DefaultValue @Valid @NestedConfigurationProperty EdgeProperties edge,

@@ -158,10 +158,12 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
     }
 
     private boolean startProbeOfOpenBackend(long now) {
-        if (backend.instances().isSingle()) {
+        Instances instances = backend.instances();
+        if (instances.isSingle()) {
+            instance = instances.first();
             return startProbe(now);
         }
-        for (Instance open : backend.instances().out()) {
+        for (Instance open : instances.out()) {
             instance = open;
             if (startProbe(now)) {
                 return true;
@@ -327,8 +329,13 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
      */
     @Nullable
     HealthEvidence enterBackend(long now) {
-        if (probe == null && !backend.instances().isSingle()) {
-            return enterInstance(now);
+        if (probe == null) {
+            Instances instances = backend.instances();
+            if (!instances.isSingle()) {
+                return enterInstance(instances, now);
+            }
+            // The instances may have changed while the call waited.
+            instance = instances.first();
         }
         Health health = instance.health();
         Probe started = probe;
@@ -347,10 +354,9 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
     }
 
     /** Chooses one of several instances, and enters it. */
-    private @Nullable HealthEvidence enterInstance(long now) {
-        Instances instances = backend.instances();
+    private @Nullable HealthEvidence enterInstance(Instances instances, long now) {
         TriedInstances tried = exchange.record().tried();
-        Instance asked = startProbeOfOpenInstance(now);
+        Instance asked = startProbeOfOpenInstance(instances, now);
         if (asked != null && probe != null) {
             instance = asked;
             exchange.record().instance = asked;
@@ -445,8 +451,8 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
      *
      * @return the instance that the request itself probes; null: none
      */
-    private @Nullable Instance startProbeOfOpenInstance(long now) {
-        for (Instance open : backend.instances().out()) {
+    private @Nullable Instance startProbeOfOpenInstance(Instances instances, long now) {
+        for (Instance open : instances.out()) {
             Health health = open.health();
             switch (ProbeChoice.of(exchange, health.settings())) {
                 case SHADOW -> {

@@ -1,5 +1,6 @@
 package io.weir.engine;
 
+import io.weir.instance.Instance;
 import io.weir.outcome.Reason;
 import org.jspecify.annotations.Nullable;
 
@@ -58,6 +59,11 @@ record Answering(Attempt attempt, SlowReaderDetector reader) implements Exchange
     @Override
     public boolean isDelivering() {
         return true;
+    }
+
+    @Override
+    public Instance usedInstance() {
+        return attempt.usedInstance();
     }
 
     @Override

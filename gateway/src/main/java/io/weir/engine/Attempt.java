@@ -291,8 +291,15 @@ abstract non-sealed class Attempt implements ExchangePhase {
             log.error(exchange.now(), "Request to backend " + backend.name() + " failed inside the gateway", failure);
             return refuse;
         }
-        // The gateway's own lack of files or ports is no evidence, and a retry would make it worse.
-        return Failures.isLocal(failure) ? refuse : fail(refuse, Failures.isUnsent(failure));
+        if (Failures.isLocal(failure)) {
+            // The gateway's own lack of files or ports is no evidence, and a retry would make it worse.
+            return refuse;
+        }
+        if (Failures.isOrderly(failure)) {
+            Retry retry = RetryDecider.afterGoAway(this, refuse, exchange.now());
+            return retry != null ? retry : refuse;
+        }
+        return fail(refuse, Failures.isUnsent(failure));
     }
 
     private Decision fail(Refuse refuse, boolean isUnsent) {
@@ -515,6 +522,11 @@ abstract non-sealed class Attempt implements ExchangePhase {
     public final void release(@Nullable Reason why, long now) {
         // The caller received none of the answer's bytes; do not count them.
         release(0, why, now);
+    }
+
+    @Override
+    public final Instance usedInstance() {
+        return instance;
     }
 
     /** Returns the permits of an attempt whose answer is complete. */

@@ -2,6 +2,7 @@ package io.weir.engine;
 
 import io.weir.health.Health;
 import io.weir.instance.Instances;
+import io.weir.instance.InstancesInForce;
 import io.weir.limit.LimitInForce;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.limit.Tenants;
@@ -19,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  * @param streams the limit on concurrent streams, without a queue
  * @param dryRunBulkhead the bulkhead of the dry run, which counts refusals while {@code bulkhead} is not
  *     enforced; null: the bulkhead is enforced
- * @param instances the addresses, each with its connections and its health
+ * @param instancesInForce the addresses, each with its connections and its health; they change in place
  * @param retryBudget the retries that the backend can bear
  * @param serviceTime the estimate of the time that a call takes
  * @param tenants tells the tenants of the backend's calls apart; null: all calls are of one tenant
@@ -31,15 +32,45 @@ public record Backend(
         LimitInForce limit,
         QueueingBulkhead streams,
         @Nullable QueueingBulkhead dryRunBulkhead,
-        Instances instances,
+        InstancesInForce instancesInForce,
         RetryBudget retryBudget,
         ServiceTimeEstimate serviceTime,
         @Nullable Tenants tenants,
         BackendObserver observer) {
 
+    /** A backend whose instances do not change, or only with the record. */
+    public Backend(
+            BackendSettings settings,
+            QueueingBulkhead bulkhead,
+            LimitInForce limit,
+            QueueingBulkhead streams,
+            @Nullable QueueingBulkhead dryRunBulkhead,
+            Instances instances,
+            RetryBudget retryBudget,
+            ServiceTimeEstimate serviceTime,
+            @Nullable Tenants tenants,
+            BackendObserver observer) {
+        this(
+                settings,
+                bulkhead,
+                limit,
+                streams,
+                dryRunBulkhead,
+                new InstancesInForce(instances),
+                retryBudget,
+                serviceTime,
+                tenants,
+                observer);
+    }
+
+    /** The present instances. A decision reads them once. */
+    public Instances instances() {
+        return instancesInForce.get();
+    }
+
     /** The state of the circuit breaker. */
     public Health health() {
-        return instances.health();
+        return instances().health();
     }
 
     /** The backend's name. */

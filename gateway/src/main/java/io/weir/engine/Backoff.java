@@ -6,6 +6,7 @@ import io.netty.handler.codec.http.HttpMethod;
 import io.weir.engine.Decision.Refuse;
 import io.weir.engine.Decision.Retry;
 import io.weir.engine.Decision.Step;
+import io.weir.instance.Instance;
 import io.weir.outcome.Reason;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -126,6 +127,12 @@ final class Backoff implements ExchangePhase {
     @Override
     public RetriedResult retriedResult() {
         return result;
+    }
+
+    @Override
+    public @Nullable Instance usedInstance() {
+        Attempt attempt = draining;
+        return attempt == null ? null : attempt.usedInstance();
     }
 
     @Override

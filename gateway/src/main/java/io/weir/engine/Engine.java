@@ -4,14 +4,18 @@ import io.netty.channel.EventLoop;
 import io.weir.drain.Drain;
 import io.weir.engine.Decision.Refuse;
 import io.weir.instance.Instance;
+import io.weir.instance.Pool;
 import io.weir.limit.Priority;
 import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
 import io.weir.outcome.RetryAfter;
 import io.weir.overload.OverloadGuard;
+import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
 import java.util.function.DoubleSupplier;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -119,6 +123,34 @@ public final class Engine {
      */
     public void leave(Instance opened) {
         inFlightByLoop.values().forEach(exchanges -> exchanges.leave(opened));
+    }
+
+    /**
+     * Finds the pools that exchanges use, or ask for a connection. An exchange that chooses its instance
+     * later is not seen: a pool that is to be closed must not be chosen any more. From any thread.
+     *
+     * @param receiver receives the pools once every event loop has answered, on one of the event loops, or on
+     *     the calling thread
+     */
+    public void findUsedPools(Consumer<Set<Pool>> receiver) {
+        Set<Pool> used = ConcurrentHashMap.newKeySet();
+        List<InFlightExchanges> loops = List.copyOf(inFlightByLoop.values());
+        AtomicInteger pending = new AtomicInteger(loops.size() + 1);
+        Runnable done = () -> {
+            if (pending.decrementAndGet() == 0) {
+                receiver.accept(used);
+            }
+        };
+        loops.forEach(exchanges -> exchanges.addUsedPools(used, done));
+        done.run();
+    }
+
+    /**
+     * Ends the exchanges that use a pool whose instance has left: a call that may be sent twice goes to
+     * another instance. From any thread.
+     */
+    public void endUsersOf(Pool left) {
+        inFlightByLoop.values().forEach(exchanges -> exchanges.endUsersOf(left));
     }
 
     /** The current time on the clock of all deadlines. */

@@ -9,6 +9,7 @@ import io.weir.engine.Decision.Retry;
 import io.weir.engine.Decision.Step;
 import io.weir.engine.ExchangePhase.EmptyPhase;
 import io.weir.instance.Instance;
+import io.weir.instance.Pool;
 import io.weir.limit.Priority;
 import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
@@ -42,6 +43,8 @@ import org.jspecify.annotations.Nullable;
  * <p>The class is longer than others, and stays whole: one file shows every transition and the single end.
  */
 public final class Exchange {
+
+    private static final String INSTANCE_LEFT = "the instance has left the backend";
 
     private final ExchangeRecord record;
     private final Engine engine;
@@ -369,6 +372,28 @@ public final class Exchange {
                 }
             }
         });
+    }
+
+    /**
+     * The instance of the exchange has left, and its drain time-out has passed: a call that waits for its
+     * answer, and may be sent twice, goes to another instance; any other exchange ends. From any thread.
+     */
+    void instanceGone(Pool left) {
+        loop.execute(() -> {
+            Instance used = phase.usedInstance();
+            if (used == null || used.pool() != left || phase instanceof Backoff) {
+                // A backoff reads the rest of an answer for a moment only.
+                return;
+            }
+            Retry retry = phase instanceof Attempt attempt ? RetryDecider.afterEjection(attempt, now()) : null;
+            apply(retry == null ? phase.cutShort(Reason.CONNECTION_LOST, INSTANCE_LEFT) : retry);
+        });
+    }
+
+    /** The instance whose connection the exchange uses or asks for; null: none. */
+    @Nullable
+    Instance usedInstance() {
+        return phase.usedInstance();
     }
 
     /**

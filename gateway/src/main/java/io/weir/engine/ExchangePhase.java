@@ -1,5 +1,6 @@
 package io.weir.engine;
 
+import io.weir.instance.Instance;
 import io.weir.outcome.Reason;
 import org.jspecify.annotations.Nullable;
 
@@ -98,6 +99,11 @@ sealed interface ExchangePhase
 
     /** The result that the caller gets if no further attempt starts; null: no attempt is retried. */
     default @Nullable RetriedResult retriedResult() {
+        return null;
+    }
+
+    /** The instance whose connection the phase uses or asks for; null: none. */
+    default @Nullable Instance usedInstance() {
         return null;
     }
 

@@ -310,18 +310,22 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
     public void onComplete() {}
 
     @Override
-    public void onError(Throwable failure) {
-        checkUnsent(failure);
+    public void onError(Throwable cause) {
+        Throwable failure = checkUnsent(cause);
         runOnExchangeLoop(() -> failed(failure));
     }
 
     /**
-     * The connection has failed. Stores whether the failure proves that the connection was closed before the
-     * head was sent, and that none of the request's body was read.
+     * The connection has failed. Stores whether the failure proves that the backend has processed nothing,
+     * and that none of the request's body was read.
+     *
+     * @return the failure to judge
      */
-    final void checkUnsent(Throwable failure) {
+    final Throwable checkUnsent(Throwable cause) {
+        Throwable failure = Failures.judged(cause, request);
         Relay up = upload;
         isUnsent = Failures.isUnsent(failure) && (up == null || !up.isSubscribed());
+        return failure;
     }
 
     final boolean isUnsent() {

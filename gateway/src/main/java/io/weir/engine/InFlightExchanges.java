@@ -2,7 +2,9 @@ package io.weir.engine;
 
 import io.netty.channel.EventLoop;
 import io.weir.instance.Instance;
+import io.weir.instance.Pool;
 import io.weir.overload.LoopPauses;
+import java.util.Set;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
@@ -76,6 +78,45 @@ final class InFlightExchanges {
             });
         } catch (RejectedExecutionException e) {
             log.debug("Nothing to move on a stopped event loop", e);
+        }
+    }
+
+    /**
+     * Adds the pools that the exchanges in flight use or ask for a connection. From any thread.
+     *
+     * @param done runs after that, on the event loop; at once if the event loop has stopped
+     */
+    void addUsedPools(Set<Pool> used, Runnable done) {
+        try {
+            loop.execute(() -> {
+                for (Exchange exchange = first; exchange != null; exchange = exchange.next) {
+                    Instance instance = exchange.usedInstance();
+                    if (instance != null) {
+                        used.add(instance.pool());
+                    }
+                }
+                done.run();
+            });
+        } catch (RejectedExecutionException e) {
+            // The connections of a stopped event loop are closed, so nothing is in flight.
+            log.debug("Nothing uses a pool on a stopped event loop", e);
+            done.run();
+        }
+    }
+
+    /** Ends the exchanges that use a pool whose instance has left. From any thread. */
+    void endUsersOf(Pool left) {
+        try {
+            loop.execute(() -> {
+                for (Exchange exchange = first; exchange != null; exchange = exchange.next) {
+                    Instance instance = exchange.usedInstance();
+                    if (instance != null && instance.pool() == left) {
+                        exchange.instanceGone(left);
+                    }
+                }
+            });
+        } catch (RejectedExecutionException e) {
+            log.debug("Nothing to end on a stopped event loop", e);
         }
     }
 

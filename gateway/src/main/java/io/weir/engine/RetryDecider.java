@@ -13,6 +13,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class RetryDecider {
 
+    private static final int MAX_GO_AWAYS = 3;
+
     private RetryDecider() {}
 
     /** The retry after an answer with this status; null: pass the answer on. */
@@ -76,6 +78,21 @@ final class RetryDecider {
         if ((attempt.exchange.record().attempts() > 1 && !hasAnotherInstance(attempt))
                 || attempt.exchange.timer().leftNanos(now) <= 0
                 || (!isLost && !attempt.withdraw())
+                || !attempt.backend.retryBudget().tryWithdraw(now)) {
+            return null;
+        }
+        attempt.backend.observer().retried(true);
+        return new Retry(0, failure, 0);
+    }
+
+    /**
+     * The retry of a call that a GOAWAY has refused, even without a policy; null: refuse. A call may meet
+     * several in a row: a backend that restarts ends all its connections.
+     */
+    static @Nullable Retry afterGoAway(Attempt attempt, Refuse failure, long now) {
+        if (attempt.exchange.record().attempts() > MAX_GO_AWAYS
+                || attempt.exchange.timer().leftNanos(now) <= 0
+                || !attempt.withdraw()
                 || !attempt.backend.retryBudget().tryWithdraw(now)) {
             return null;
         }

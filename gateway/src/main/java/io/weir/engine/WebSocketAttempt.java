@@ -122,7 +122,7 @@ final class WebSocketAttempt extends HttpAttempt {
 
     @Override
     public void onError(Throwable failure) {
-        checkUnsent(failure);
+        Throwable _ = checkUnsent(failure);
         runOnExchangeLoop(() -> {
             HttpOperations<?, ?> sent = handshake;
             if (sent == null || answer != null || !(failure instanceof WebSocketClientHandshakeException refused)) {
@@ -198,6 +198,8 @@ final class WebSocketAttempt extends HttpAttempt {
         }
         closeStatus = switch (why) {
             case SHUTTING_DOWN -> WebSocketCloseStatus.ENDPOINT_UNAVAILABLE;
+            // The instance has left: another connection leads to another instance.
+            case CONNECTION_LOST -> WebSocketCloseStatus.SERVICE_RESTART;
             // A tunnel has no deadline; only its idle time-out ends with this reason.
             case DEADLINE_EXCEEDED -> IDLE;
             default -> new WebSocketCloseStatus(WebSocketCloseStatus.POLICY_VIOLATION.code(), why.word());

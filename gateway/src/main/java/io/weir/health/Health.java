@@ -689,6 +689,35 @@ public final class Health {
         }
     }
 
+    /**
+     * Takes over the state of another health of the same instance, if this one is closed: the instance has
+     * become one of several, or the only one.
+     */
+    public void takeStateOf(Health other) {
+        HealthState seen = state.get();
+        if (!(seen instanceof Closed)) {
+            return;
+        }
+        long now = nanoClock.getAsLong();
+        switch (other.state.get()) {
+            case Open open -> open(seen, open.isStalled(), open.why(), now);
+            case HalfOpen ramp -> {
+                open(seen, false, ramp.why(), now);
+                if (state.get() instanceof Open open) {
+                    halfOpen(open, ramp.why(), now);
+                }
+            }
+            case Forced forced ->
+                transition(
+                        seen,
+                        new Forced(
+                                forced.generation() == null ? null : new Generation(now), window(), now, forced.why()));
+            case Closed closed -> {
+                // Nothing to take over.
+            }
+        }
+    }
+
     /** The number of successive openings within ten seconds of a recovery, including this one. */
     private static int relapses(HealthState from, long now) {
         return switch (from) {

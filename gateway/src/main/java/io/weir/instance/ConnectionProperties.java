@@ -17,14 +17,14 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * they are counted and bounded, and never in the pool.
  *
  * @param connectTimeout time for a TCP connection to one address; 1ms to 1m. Within a site a handshake takes
- *     milliseconds; a lost SYN is sent again after a second. If a name has several addresses, they are tried
- *     one after the other, each for this time. DNS, all addresses and TLS together get half of the time that
- *     is left of the deadline, and at least this time; the TLS handshake gets this time again, or one second
- *     if that is longer.
+ *     milliseconds; a lost SYN is sent again after a second. If a name in {@code instances} has several
+ *     addresses, they are tried one after the other, each for this time. DNS, all addresses and TLS together
+ *     get half of the time that is left of the deadline, and at least this time; the TLS handshake gets this
+ *     time again, or one second if that is longer.
  * @param maxIdle a connection that is idle for longer is closed; 100ms to 10m. It is below the keep-alive
  *     time of usual backends (5 s and more), so that the gateway closes first, not the backend.
- * @param maxLife a connection that is older is closed once idle; 1s to 1d. So the gateway follows changes in
- *     DNS.
+ * @param maxLife a connection that is older is closed once idle; 1s to 1d. So the gateway follows changes
+ *     behind an address, and of a name in {@code instances}.
  * @param headroom connections beyond the permits, for connections that are being closed; 1 to 1000.
  * @param sslBundle the name of a {@code spring.ssl.bundle} with the trust and key material for an {@code
  *     https} backend; default: the JVM's trust store.

@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.concurrent.TimeoutException;
 import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
+import reactor.netty.Connection;
 import reactor.netty.channel.AbortedException;
 import reactor.netty.internal.shaded.reactor.pool.PoolAcquirePendingLimitException;
 import reactor.netty.internal.shaded.reactor.pool.PoolAcquireTimeoutException;
@@ -63,24 +64,47 @@ public final class Failures {
     }
 
     /**
-     * Whether the failure is the gateway's own: its pool had no free connection, or its machine no file, port
-     * or memory for another one. Such a failure is no evidence about the backend.
+     * Whether the failure is the gateway's own: its pool had no free connection, its machine no file, port or
+     * memory for another one, or no address of the backend is known. Such a failure is no evidence about the
+     * backend.
      */
     public static boolean isLocal(Throwable failure) {
-        return isPoolRefusal(failure) || shortage(failure) != null;
+        return isPoolRefusal(failure) || shortage(failure) != null || failure instanceof NoAddressException;
     }
 
     /**
-     * Whether the failure proves that the backend has received nothing of the request: it refused the
-     * connection, or a connection of the pool was closed before the head was written.
+     * Whether the failure proves that the backend has received or processed nothing of the request: it
+     * refused the connection or the stream, or a connection of the pool was closed before the head was
+     * written.
      */
     public static boolean isUnsent(Throwable failure) {
+        if (failure instanceof RefusedStream.Failure) {
+            return true;
+        }
         if (failure instanceof AbortedException) {
             return AbortedException.isConnectionReset(failure);
         }
         return failure instanceof ConnectException
                 && !(failure instanceof ConnectTimeoutException)
                 && shortage(failure) == null;
+    }
+
+    /**
+     * The failure of an attempt as it is judged: the refusal of its HTTP/2 stream, or else the exception.
+     *
+     * @param connection the attempt's connection; null: none is established
+     */
+    public static Throwable judged(Throwable failure, @Nullable Connection connection) {
+        RefusedStream.Failure refused = connection == null ? null : RefusedStream.of(connection.channel());
+        return refused == null ? failure : refused;
+    }
+
+    /**
+     * Whether the backend has ended the connection in order, which is no evidence against it: other
+     * connections serve the request.
+     */
+    public static boolean isOrderly(Throwable failure) {
+        return failure instanceof RefusedStream.Failure refused && refused.isByGoAway();
     }
 
     /** Thrown for a request that would wait for a connection, or has waited too long. */
@@ -113,6 +137,9 @@ public final class Failures {
         }
         if (isPoolRefusal(failure)) {
             return "no connection to the backend is free";
+        }
+        if (failure instanceof NoAddressException) {
+            return "no address is known";
         }
         if (failure instanceof UnknownHostException) {
             return "unknown host";

@@ -15,6 +15,7 @@ public final class Instance implements Choice.Candidate {
     /** A wait of so many usual latencies is late. */
     private static final int LATE_TIMES = 2;
 
+    private final InstanceAddress address;
     private final URI uri;
     private final String authority;
     private final int weight;
@@ -28,18 +29,21 @@ public final class Instance implements Choice.Candidate {
     /**
      * An instance.
      *
-     * @param uri the address that its pool connects to
-     * @param weight its share of the traffic relative to the other weights; 1 or more
+     * @param address the address that its pool connects to, and its weight
      * @param pool the connections
      * @param health whether calls go to the instance; of a backend's only instance, the health of the backend
      */
+    public Instance(InstanceAddress address, Pool pool, Health health) {
+        this(address, pool, health, new PeakEwma(), new SlowStart(), new AtomicInteger());
+    }
+
+    /** An instance whose host is resolved by each new connection. */
     public Instance(URI uri, int weight, Pool pool, Health health) {
-        this(uri, weight, pool, health, new PeakEwma(), new SlowStart(), new AtomicInteger());
+        this(InstanceAddress.of(uri, weight), pool, health);
     }
 
     private Instance(
-            URI uri,
-            int weight,
+            InstanceAddress address,
             Pool pool,
             Health health,
             PeakEwma latency,
@@ -48,9 +52,10 @@ public final class Instance implements Choice.Candidate {
         this.latency = latency;
         this.slowStart = slowStart;
         this.streams = streams;
-        this.uri = uri;
-        this.authority = uri.getPort() == -1 ? uri.getHost() : uri.getHost() + ':' + uri.getPort();
-        this.weight = weight;
+        this.address = address;
+        this.uri = address.shown();
+        this.authority = authority(address.uri());
+        this.weight = address.weight();
         this.pool = pool;
         this.health = health;
     }
@@ -62,15 +67,38 @@ public final class Instance implements Choice.Candidate {
 
     /** The same instance with another weight. */
     public Instance withWeight(int other) {
-        return other == weight ? this : new Instance(uri, other, pool, health, latency, slowStart, streams);
+        return other == weight
+                ? this
+                : new Instance(address.withWeight(other), pool, health, latency, slowStart, streams);
     }
 
-    /** The address that the pool connects to. */
+    /** Whether connections to the address lead to this instance. */
+    public boolean isAt(InstanceAddress other) {
+        return address.isSameAs(other);
+    }
+
+    /** The address, with the weight. */
+    public InstanceAddress address() {
+        return address;
+    }
+
+    /**
+     * The address that the pool connects to. Of a name with several addresses, the one of this instance.
+     */
     public URI uri() {
         return uri;
     }
 
-    /** The value of {@code Host}: without a port if the URI has none. */
+    private static String authority(URI uri) {
+        return uri.getPort() == -1 ? uri.getHost() : uri.getHost() + ':' + uri.getPort();
+    }
+
+    /** {@link #uri} without the scheme; it tells the instances of a backend apart. */
+    public String shownAuthority() {
+        return authority(uri);
+    }
+
+    /** The value of {@code Host}: the backend's name, without a port if the URI has none. */
     public String authority() {
         return authority;
     }

@@ -184,7 +184,8 @@ public final class Instances {
      */
     public boolean hasAnother(Instance last, @Nullable TriedInstances earlier) {
         if (group == null) {
-            return false;
+            Instance only = first();
+            return only != last && (earlier == null || !earlier.contains(only));
         }
         for (Instance one : standing.choice.candidates()) {
             if (one != last && (earlier == null || !earlier.contains(one))) {

@@ -11,7 +11,6 @@ import io.netty.util.AttributeKey;
 import java.net.InetSocketAddress;
 import java.net.URI;
 import java.time.Duration;
-import java.util.Locale;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import javax.net.ssl.SSLException;
@@ -30,6 +29,8 @@ public final class Pool {
 
     /** The name of the handler that drops informational answers. */
     static final String INFORMATIONAL_FILTER = "weir.informational";
+
+    private static final String REFUSED_STREAM = "weir.refused-stream";
 
     private static final AttributeKey<Boolean> IS_WIDE = AttributeKey.valueOf(Pool.class, "isWide");
 
@@ -67,13 +68,18 @@ public final class Pool {
             int permits,
             @Nullable SslContext tls,
             LoopResources loops) {
-        this(name, uri, protocol, properties, permits, tls, loops, null);
+        this(name, InstanceAddress.of(uri, 1), protocol, properties, permits, tls, loops, null);
     }
 
-    /** A pool without connections yet, with a resolver of its own; null: Reactor Netty's. */
+    /**
+     * A pool without connections yet.
+     *
+     * @param target the instance's address
+     * @param resolver resolves the target's host; null: Reactor Netty's
+     */
     public Pool(
             String name,
-            URI uri,
+            InstanceAddress target,
             UpstreamProtocol protocol,
             ConnectionProperties properties,
             int permits,
@@ -95,8 +101,8 @@ public final class Pool {
                 .lifo()
                 .metrics(true, () -> new MetricsReceiver(metrics))
                 .build();
-        boolean secure = "https".equals(uri.getScheme().toLowerCase(Locale.ROOT));
-        InetSocketAddress address = InetSocketAddress.createUnresolved(uri.getHost(), port(uri, secure));
+        boolean secure = target.isSecure();
+        InetSocketAddress address = target.socketAddress();
         int connectMillis = Math.toIntExact(properties.connectTimeout().toMillis());
         HttpClient configured = HttpClient.create(provider)
                 .remoteAddress(() -> address)
@@ -115,10 +121,15 @@ public final class Pool {
             // Each request has a channel of its own, through which its answer passes.
             configured = configured.doOnRequest((request, stream) -> {
                 dropInformational(stream.channel());
+                stream.channel()
+                        .pipeline()
+                        .addBefore(NettyPipeline.ReactiveBridge, REFUSED_STREAM, new RefusedStream());
                 widen(stream.channel().parent());
             });
         }
-        if (resolver != null) {
+        if (!target.isKnown()) {
+            configured = configured.resolver(NoAddressResolver.INSTANCE);
+        } else if (resolver != null) {
             configured = configured.resolver(resolver);
         }
         this.client = secure ? secured(configured, tls == null ? tls(protocol) : tls, properties) : configured;
@@ -209,13 +220,6 @@ public final class Pool {
     /** Closes idle connections now, and each connection in use after its request. */
     public Mono<Void> close() {
         return provider.disposeLater();
-    }
-
-    private static int port(URI uri, boolean secure) {
-        if (uri.getPort() != -1) {
-            return uri.getPort();
-        }
-        return secure ? 443 : 80;
     }
 
     private static HttpProtocol protocol(UpstreamProtocol protocol, boolean secure) {

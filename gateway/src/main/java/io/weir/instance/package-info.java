@@ -39,11 +39,32 @@
  *
  * <p>A WebSocket and a stream count as load until they end, also while they are idle.
  *
- * <p>Limitations: a name with several addresses is one instance. An adaptive limit does not learn while an
- * instance is out, nor while the cap of the instances is below it. Slow start follows time, not the number of
- * calls that an instance has answered. A key of {@code hash} has one instance, so its calls are not repeated
- * on the same one but on the next of the ring. The share of an instance in the keys differs by about 3 % from
- * its weight.
+ * <p><b>Where instances come from.</b> {@link io.weir.instance.AddressSource} yields the addresses: a list,
+ * or {@link io.weir.instance.PolledAddresses}, which asks DNS ({@link io.weir.instance.DnsLookup}) or a
+ * discovery again and again. A look-up that fails or finds nothing keeps the last known addresses. Before the
+ * first answer, the backend has one instance without an address, whose calls fail at once and are no
+ * evidence. A change replaces the {@link io.weir.instance.Instances} in
+ * {@link io.weir.instance.InstancesInForce}, in place: a call that waits in the queue goes to an instance
+ * that is there when its permit arrives. Package {@code io.weir.live} creates the instances, keeps those that
+ * stay, and closes the pools of those that left.
+ *
+ * <p>The gateway asks DNS at fixed intervals, without a cache, and not when the time to live ends: with a
+ * time to live of 30 s, callers would meet the addresses of stopped instances for as long. The pool of a
+ * resolved address connects to a socket address with the name, so that SNI and the check of the certificate
+ * use the name. Of both families of addresses, one is used: an instance with an address of each would count
+ * twice.
+ *
+ * <p>Rejected alternatives: Reactor Netty's resolution for each connection follows DNS too, but knows no
+ * instances; it tries the first address first, and keeps idle connections to addresses that left. A time for
+ * which an address stays although DNS does not return it any more (HAProxy's {@code hold obsolete}) sends
+ * calls to instances that have stopped.
+ *
+ * <p>Limitations: a name in the list of instances is one instance. A DNS server that returns a part of its
+ * addresses at a time replaces the instances with each answer. SRV records are not read. An adaptive limit
+ * does not learn while the cap of the instances is below it. Slow start follows time, not the number of calls
+ * that an instance has answered. A key of {@code hash} has one instance, so its calls are not repeated on the
+ * same one but on the next of the ring. The share of an instance in the keys differs by about 3 % from its
+ * weight.
  *
  * <p><b>Pools.</b> Each instance has a pool of its own ({@link io.weir.instance.Pool}), so that no backend
  * uses up the connections of another. The pool has a connection for every permit and every probe. It has as
@@ -52,15 +73,19 @@
  * never wait in the pool's pending queue (Reactor Netty's limits on it are best-effort under load,
  * reactor-netty issue 2261). A request that waits there is a defect, and a meter shows it.
  *
+ * <p>A backend ends an HTTP/2 connection with GOAWAY. Reactor Netty opens no new streams on it. A stream that
+ * was on its way, and is above the last one that the GOAWAY names, is provably not processed:
+ * {@link io.weir.instance.RefusedStream} notices it, and the engine sends the call again.
+ *
  * <p>Connections are reused last in, first out. A connection that is idle for longer than {@code max-idle} is
  * closed; that is less than the usual keep-alive time of backends, so that a request seldom meets a
  * connection that the backend has just closed. Reactor Netty's own retry is disabled: only the visible {@code
  * retry} decides what is sent twice.
  *
- * <p>The connect time-out applies to one address. Reactor Netty tries the addresses of a name one after the
- * other, so that an address that never answers costs one time-out and not the call. The engine bounds DNS,
- * all addresses and TLS together. A call that gives up does not stop Reactor Netty: the connection is
- * completed for the pool, and counts in the pool until then.
+ * <p>The connect time-out applies to one address. Reactor Netty tries the addresses of a listed name one
+ * after the other, so that an address that never answers costs one time-out and not the call. The engine
+ * bounds DNS, all addresses and TLS together. A call that gives up does not stop Reactor Netty: the
+ * connection is completed for the pool, and counts in the pool until then.
  *
  * <p>{@link io.weir.instance.Failures} tells the backend's failures from the gateway's own: a pool that gives
  * no connection, and a machine without files, ports or memory, are no evidence against the backend.

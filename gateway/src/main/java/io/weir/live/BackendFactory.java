@@ -1,7 +1,6 @@
 package io.weir.live;
 
 import io.weir.config.BackendProperties;
-import io.weir.config.InstanceProperties;
 import io.weir.engine.Backend;
 import io.weir.engine.BackendSettings;
 import io.weir.engine.Enforcement;
@@ -9,8 +8,11 @@ import io.weir.engine.HealthProber;
 import io.weir.engine.ServiceTimeEstimate;
 import io.weir.health.Health;
 import io.weir.health.HealthSettings;
+import io.weir.instance.AddressSource;
 import io.weir.instance.Instance;
+import io.weir.instance.InstanceAddress;
 import io.weir.instance.Instances;
+import io.weir.instance.InstancesInForce;
 import io.weir.instance.Pool;
 import io.weir.limit.LimitInForce;
 import io.weir.limit.LimitLog;
@@ -79,11 +81,13 @@ public final class BackendFactory {
     /**
      * Creates a backend with a name that is not in force.
      *
+     * @param source the source of the addresses of its instances
      * @param permits the limit on concurrent calls: this gateway's share where the limit is for the whole
      *     cluster
      * @param plan receives the steps that undo the creation
      */
-    ManagedBackend create(String name, BackendProperties properties, int permits, BackendPlan plan) {
+    ManagedBackend create(
+            String name, BackendProperties properties, AddressSource source, int permits, BackendPlan plan) {
         @Nullable Object sslBundle = pools.sslBundle(properties);
         // The limit resizes it.
         QueueingBulkhead bulkhead = new QueueingBulkhead(permits, 0);
@@ -98,16 +102,14 @@ public final class BackendFactory {
                 BackendFactory::wallNanos);
         RegisteredBulkhead registered =
                 RegisteredBulkhead.register(registries.bulkheads(), name, bulkhead, limit, Map.of());
-        Health health = new Health(name, settings, new CompartmentPermits(bulkhead, limit), nanoClock, random);
-        Instances instances = instances(name, properties, health, new CompartmentPermits(bulkhead, limit), plan);
+        Health health = health(name, settings, new CompartmentPermits(bulkhead, limit), plan);
+        List<InstanceAddress> addresses = source.addresses();
+        Instances instances =
+                instances(name, properties, addresses, health, new CompartmentPermits(bulkhead, limit), plan);
         limit.limitBy(health::maxCalls);
-        registries.breakers().remove(name);
-        plan.onRollback(() -> registries.breakers().remove(name));
-        health.resilience4j().register(registries.breakers());
         RetryBudget retryBudget = new RetryBudget(properties.retryBudget(), nanoClock.getAsLong());
         ServiceTimeEstimate serviceTime = new ServiceTimeEstimate(littlesLaw, health, nanoClock);
-        MeterScope scope = meterBook.open();
-        plan.onRollback(scope::close);
+        MeterScope scope = openMeters(plan);
         BackendMeters meters = new BackendMeters(
                 scope,
                 name,
@@ -127,25 +129,53 @@ public final class BackendFactory {
                 limit,
                 streams,
                 dryRunBulkhead(properties, null),
-                instances,
+                new InstancesInForce(instances),
                 retryBudget,
                 serviceTime,
                 tenants(properties, null),
                 meters);
         return new ManagedBackend(
-                properties, settings, backend, limit, registered, meters, sslBundle, probers(backend, properties));
+                properties,
+                settings,
+                backend,
+                source,
+                addresses,
+                instances,
+                limit,
+                registered,
+                meters,
+                sslBundle,
+                probers(instances, properties));
+    }
+
+    /** The health of a new backend, registered in place of that of a retired backend of this name. */
+    private Health health(String name, HealthSettings settings, CompartmentPermits permits, BackendPlan plan) {
+        Health health = new Health(name, settings, permits, nanoClock, random);
+        registries.breakers().remove(name);
+        plan.onRollback(() -> registries.breakers().remove(name));
+        health.resilience4j().register(registries.breakers());
+        return health;
+    }
+
+    private MeterScope openMeters(BackendPlan plan) {
+        MeterScope scope = meterBook.open();
+        plan.onRollback(scope::close);
+        return scope;
     }
 
     /**
      * Creates the successor of a backend whose properties have changed.
      *
+     * @param source the source of the addresses of its instances
      * @param plan receives the steps that undo the creation
      */
-    ManagedBackend createSuccessor(ManagedBackend before, BackendProperties properties, BackendPlan plan) {
+    ManagedBackend createSuccessor(
+            ManagedBackend before, BackendProperties properties, AddressSource source, BackendPlan plan) {
         Backend old = before.backend();
         String name = old.name();
         @Nullable Object sslBundle = pools.sslBundle(properties);
-        Instances instances = instances(before, properties, plan);
+        List<InstanceAddress> addresses = source.addresses();
+        Instances instances = instances(before, properties, addresses, pools.isReusable(before, properties), plan);
         RetryBudget retryBudget =
                 properties.retryBudget().equals(before.properties().retryBudget())
                         ? old.retryBudget()
@@ -156,7 +186,7 @@ public final class BackendFactory {
                 old.limit(),
                 old.streams(),
                 dryRunBulkhead(properties, old.dryRunBulkhead()),
-                instances,
+                old.instancesInForce(),
                 retryBudget,
                 old.serviceTime(),
                 tenants(properties, old.tenants()),
@@ -165,11 +195,25 @@ public final class BackendFactory {
                 properties,
                 healthSettings(properties),
                 backend,
+                source,
+                addresses,
+                instances,
                 before.limit(),
                 before.registeredBulkhead(),
                 before.meters(),
                 sslBundle,
-                probers(backend, properties));
+                probers(instances, properties));
+    }
+
+    /**
+     * The same backend with the present addresses of its source.
+     *
+     * @param plan receives the steps that undo the creation
+     */
+    ManagedBackend withPresentAddresses(ManagedBackend before, BackendPlan plan) {
+        List<InstanceAddress> addresses = before.source().addresses();
+        Instances instances = instances(before, before.properties(), addresses, true, plan);
+        return before.withInstances(addresses, instances, probers(instances, before.properties()));
     }
 
     /** Whether a backend's connections use the present SSL bundle. */
@@ -193,40 +237,46 @@ public final class BackendFactory {
     }
 
     private Instances instances(
-            String name, BackendProperties properties, Health health, CompartmentPermits permits, BackendPlan plan) {
+            String name,
+            BackendProperties properties,
+            List<InstanceAddress> addresses,
+            Health health,
+            CompartmentPermits permits,
+            BackendPlan plan) {
         return assemble(
                 properties,
+                addresses,
                 health,
                 address -> new Instance(
-                        address.uri(),
-                        address.weight(),
-                        pool(name, properties, address.uri(), plan),
-                        instanceHealth(name, properties, address.uri(), permits)));
+                        address,
+                        pool(name, properties, address, plan),
+                        instanceHealth(name, properties, address, permits)));
     }
 
     /** The instances after a change; those whose address stays keep their connections and their health. */
-    private Instances instances(ManagedBackend before, BackendProperties properties, BackendPlan plan) {
-        Backend old = before.backend();
-        boolean isReusable = pools.isReusable(before, properties);
+    private Instances instances(
+            ManagedBackend before,
+            BackendProperties properties,
+            List<InstanceAddress> addresses,
+            boolean isReusable,
+            BackendPlan plan) {
+        Instances present = before.instances();
         if (isReusable
-                && properties.addresses().equals(before.properties().addresses())
+                && addresses.equals(before.addresses())
                 && properties.loadBalancing().equals(before.properties().loadBalancing())) {
-            return old.instances();
+            return present;
         }
+        Backend old = before.backend();
         String name = old.name();
         CompartmentPermits permits = new CompartmentPermits(old.bulkhead(), old.limit());
-        return assemble(properties, old.health(), address -> {
-            Instance known = old.instances().all().stream()
-                    .filter(instance -> instance.uri().equals(address.uri()))
+        return assemble(properties, addresses, old.health(), address -> {
+            Instance known = present.all().stream()
+                    .filter(instance -> instance.isAt(address))
                     .findFirst()
                     .orElse(null);
-            Pool pool = known != null && isReusable ? known.pool() : pool(name, properties, address.uri(), plan);
-            if (known == null || old.instances().isSingle()) {
-                Instance created = new Instance(
-                        address.uri(),
-                        address.weight(),
-                        pool,
-                        instanceHealth(name, properties, address.uri(), permits));
+            Pool pool = known != null && isReusable ? known.pool() : pool(name, properties, address, plan);
+            if (known == null || present.isSingle()) {
+                Instance created = new Instance(address, pool, instanceHealth(name, properties, address, permits));
                 if (known == null) {
                     created.startSlowly(nanoClock.getAsLong());
                 }
@@ -234,19 +284,19 @@ public final class BackendFactory {
             }
             return pool == known.pool()
                     ? known.withWeight(address.weight())
-                    : new Instance(address.uri(), address.weight(), pool, known.health());
+                    : new Instance(address, pool, known.health());
         });
     }
 
     private Instances assemble(
-            BackendProperties properties, Health health, Function<InstanceProperties, Instance> instances) {
-        List<Instance> all = properties.addresses().stream().map(instances).toList();
-        if (all.isEmpty()) {
-            throw new IllegalArgumentException("instances: none (expected: uri, or at least one instance)");
-        }
+            BackendProperties properties,
+            List<InstanceAddress> addresses,
+            Health health,
+            Function<InstanceAddress, Instance> instances) {
+        List<Instance> all = addresses.stream().map(instances).toList();
         Instance first = all.getFirst();
         return all.size() == 1
-                ? Instances.of(new Instance(first.uri(), first.pool(), health), properties.loadBalancing())
+                ? Instances.of(new Instance(first.address(), first.pool(), health), properties.loadBalancing())
                 : Instances.of(
                         all,
                         health,
@@ -255,13 +305,15 @@ public final class BackendFactory {
                         onOpened);
     }
 
-    private Health instanceHealth(String name, BackendProperties properties, URI uri, CompartmentPermits permits) {
-        String address = uri.getScheme() + "://" + uri.getRawAuthority();
-        return Health.ofInstance(name, address, healthSettings(properties), permits, nanoClock, random);
+    private Health instanceHealth(
+            String name, BackendProperties properties, InstanceAddress address, CompartmentPermits permits) {
+        URI uri = address.shown();
+        String shown = uri.getScheme() + "://" + uri.getRawAuthority();
+        return Health.ofInstance(name, shown, healthSettings(properties), permits, nanoClock, random);
     }
 
-    private Pool pool(String name, BackendProperties properties, URI uri, BackendPlan plan) {
-        Pool pool = pools.create(name, properties, uri);
+    private Pool pool(String name, BackendProperties properties, InstanceAddress address, BackendPlan plan) {
+        Pool pool = pools.create(name, properties, address);
         plan.onRollback(() -> pool.close().subscribe());
         return pool;
     }
@@ -292,8 +344,8 @@ public final class BackendFactory {
         return TimeUnit.MILLISECONDS.toNanos(System.currentTimeMillis());
     }
 
-    private List<HealthProber> probers(Backend backend, BackendProperties properties) {
-        return backend.instances().all().stream()
+    private List<HealthProber> probers(Instances instances, BackendProperties properties) {
+        return instances.all().stream()
                 .flatMap(instance -> Optional.ofNullable(prober(instance, properties)).stream())
                 .toList();
     }

@@ -1,5 +1,6 @@
 package io.weir.live;
 
+import io.weir.door.BackendRoutingFilter;
 import io.weir.door.LiveRoutes;
 import java.net.URI;
 import java.util.ArrayList;
@@ -35,6 +36,8 @@ import reactor.core.publisher.Flux;
  * the routes in force on another thread, at an unknown moment.
  */
 public final class GeneralRoutesFactory {
+
+    private static final String LOAD_BALANCED = "lb";
 
     private final ApplicationContext context;
     private final ConversionService conversion;
@@ -118,13 +121,57 @@ public final class GeneralRoutesFactory {
                 Flux.fromStream(() -> context.getBeanProvider(RouteDefinitionLocator.class).stream()
                         .filter(locator -> !(locator instanceof PropertiesRouteDefinitionLocator
                                 || locator instanceof CompositeRouteDefinitionLocator)));
-        List<RouteDefinition> definitions = list(new CompositeRouteDefinitionLocator(
+        List<RouteDefinition> definitions = new ArrayList<>(list(new CompositeRouteDefinitionLocator(
                         Flux.concat(Flux.just(new PropertiesRouteDefinitionLocator(properties)), otherLocators))
-                .getRouteDefinitions());
+                .getRouteDefinitions()));
         List<Route> routesFromCode = locatorsFromCode()
                 .flatMap(locator -> list(locator.getRoutes()).stream())
+                .map(GeneralRoutesFactory::ofBackend)
                 .toList();
-        return new Inputs(definitions, List.copyOf(properties.getDefaultFilters()), routesFromCode);
+        definitions.replaceAll(GeneralRoutesFactory::ofBackend);
+        return new Inputs(List.copyOf(definitions), List.copyOf(properties.getDefaultFilters()), routesFromCode);
+    }
+
+    /** A route to {@code lb://NAME} leads to the backend of that name, which balances its instances. */
+    private static RouteDefinition ofBackend(RouteDefinition definition) {
+        URI uri = definition.getUri();
+        if (uri == null || !isBalanced(uri)) {
+            return definition;
+        }
+        RouteDefinition copy = new RouteDefinition();
+        String id = definition.getId();
+        if (id != null) {
+            copy.setId(id);
+        }
+        copy.setUri(ofBackend(uri));
+        copy.setPredicates(definition.getPredicates());
+        copy.setFilters(definition.getFilters());
+        copy.setMetadata(definition.getMetadata());
+        copy.setOrder(definition.getOrder());
+        copy.setEnabled(definition.isEnabled());
+        return copy;
+    }
+
+    private static Route ofBackend(Route route) {
+        if (!isBalanced(route.getUri())) {
+            return route;
+        }
+        return Route.async()
+                .id(route.getId())
+                .uri(ofBackend(route.getUri()))
+                .order(route.getOrder())
+                .metadata(route.getMetadata())
+                .asyncPredicate(route.getPredicate())
+                .filters(route.getFilters())
+                .build();
+    }
+
+    private static boolean isBalanced(URI uri) {
+        return LOAD_BALANCED.equalsIgnoreCase(uri.getScheme());
+    }
+
+    private static URI ofBackend(URI uri) {
+        return URI.create(BackendRoutingFilter.SCHEME + ':' + uri.getRawSchemeSpecificPart());
     }
 
     private Stream<RouteLocator> locatorsFromCode() {

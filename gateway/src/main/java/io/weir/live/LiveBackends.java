@@ -4,7 +4,10 @@ import io.weir.cluster.Membership;
 import io.weir.cluster.Share;
 import io.weir.config.BackendProperties;
 import io.weir.engine.Backend;
+import io.weir.health.Health;
+import io.weir.instance.AddressSource;
 import io.weir.instance.Instance;
+import io.weir.instance.Instances;
 import io.weir.instance.Pool;
 import io.weir.limit.BulkheadProperties;
 import io.weir.limit.BulkheadScope;
@@ -12,9 +15,13 @@ import io.weir.live.RetiredGenerations.RetiredResource;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.function.Consumer;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The backends in force. A change of their properties changes or replaces only the parts that it concerns;
@@ -29,24 +36,48 @@ import org.jspecify.annotations.Nullable;
  *   <li>Meters show the new parts, so that their time series continue.
  * </ul>
  *
+ * <p>A change of the addresses of a backend, according to DNS or a discovery, is applied in the same way,
+ * between two changes of the configuration.
+ *
  * <p>Thread-safe: one change at a time, under this object's monitor.
  */
-public final class LiveBackends {
+public final class LiveBackends implements AutoCloseable {
+
+    private static final Logger log = LoggerFactory.getLogger(LiveBackends.class);
 
     private final BackendFactory factory;
+    private final AddressSources sources;
     private final Resilience4jRegistries registries;
+    private final Consumer<LeavingPool> leaving;
     private final Map<String, ManagedBackend> backends = new HashMap<>();
     /** The gateways that share the limits of scope {@code cluster}. */
     private Membership membership;
+    /**
+     * A plan was made from the present instances. Until its end they do not change: the plan must not put an
+     * instance back in force whose pool is being closed.
+     */
+    private boolean isPlanPending;
+
+    /** A pool that gets no new calls. */
+    public record LeavingPool(Pool pool, boolean hasInstanceLeft) {}
 
     /**
      * No backends yet.
      *
+     * @param sources creates the sources of their addresses
+     * @param leaving receives the pools to close after the last exchange that uses them
      * @param membership the gateways that share the limits of scope {@code cluster}, until
      *     {@link #divideAmong}
      */
-    public LiveBackends(BackendFactory factory, Resilience4jRegistries registries, Membership membership) {
+    public LiveBackends(
+            BackendFactory factory,
+            AddressSources sources,
+            Resilience4jRegistries registries,
+            Consumer<LeavingPool> leaving,
+            Membership membership) {
         this.factory = factory;
+        this.sources = sources;
+        this.leaving = leaving;
         this.registries = registries;
         this.membership = membership;
     }
@@ -56,10 +87,19 @@ public final class LiveBackends {
      *
      * @throws RuntimeException if a backend cannot be created; then nothing remains of the plan
      */
-    synchronized BackendPlan plan(Map<String, BackendProperties> properties) {
+    BackendPlan plan(Map<String, BackendProperties> properties) {
         BackendPlan plan = new BackendPlan();
         try {
-            properties.forEach((name, next) -> plan.put(name, plan(name, next, plan)));
+            Map<String, AddressSource> planned = new HashMap<>();
+            properties.forEach((name, next) -> planned.put(name, source(name, next, plan)));
+            // Outside the monitor: other sources report changes meanwhile.
+            sources.awaitFirst(planned.values());
+            synchronized (this) {
+                isPlanPending = true;
+                plan.onRollback(this::endPlan);
+                properties.forEach((name, next) ->
+                        plan.put(name, plan(name, next, Objects.requireNonNull(planned.get(name)), plan)));
+            }
         } catch (RuntimeException e) {
             plan.rollBack();
             throw e;
@@ -67,15 +107,26 @@ public final class LiveBackends {
         return plan;
     }
 
-    private ManagedBackend plan(String name, BackendProperties next, BackendPlan plan) {
+    /** The source of a backend's addresses: the present one, if it finds the same. */
+    private synchronized AddressSource source(String name, BackendProperties next, BackendPlan plan) {
+        ManagedBackend before = backends.get(name);
+        if (before != null && AddressSources.isSame(before.properties(), next)) {
+            return before.source();
+        }
+        AddressSource created = sources.create(name, next);
+        plan.onRollback(created::close);
+        return created;
+    }
+
+    private ManagedBackend plan(String name, BackendProperties next, AddressSource source, BackendPlan plan) {
         ManagedBackend before = backends.get(name);
         if (before == null) {
-            return factory.create(name, next, share(next.bulkhead()).permits(), plan);
+            return factory.create(name, next, source, share(next.bulkhead()).permits(), plan);
         }
         if (before.properties().equals(next) && factory.isCurrent(before)) {
             return before;
         }
-        return factory.createSuccessor(before, next, plan);
+        return factory.createSuccessor(before, next, source, plan);
     }
 
     /**
@@ -93,30 +144,37 @@ public final class LiveBackends {
         planned.forEach((name, next) -> {
             ManagedBackend before = backends.put(name, next);
             if (!next.equals(before)) {
-                ConfigurationApplier.logFailure("changing backend " + name, () -> activate(before, next, retired));
+                ConfigurationApplier.logFailure("changing backend " + name, () -> activate(before, next));
             }
         });
+        ConfigurationApplier.logFailure("following the addresses of the backends", this::endPlan);
     }
 
     /** Changes the shared parts in place. */
-    private void activate(@Nullable ManagedBackend before, ManagedBackend next, Consumer<RetiredResource> retired) {
+    private void activate(@Nullable ManagedBackend before, ManagedBackend next) {
         Backend backend = next.backend();
         // Connections before permits: an admitted call must find a connection.
         int connections = PoolFactory.maxConcurrentExchanges(next.properties());
-        backend.instances().all().forEach(instance -> instance.pool().makeRoom(connections));
-        if (before == null || backend.instances() != before.backend().instances()) {
-            backend.instances().takeOver();
+        next.instances().all().forEach(instance -> instance.pool().makeRoom(connections));
+        if (before == null) {
+            next.instances().takeOver();
+        } else {
+            replaceInstances(before, next);
+        }
+        if (before == null || before.source() != next.source()) {
+            String name = backend.name();
+            next.source().onChange(() -> follow(name));
         }
         resizeBulkhead(next);
         backend.streams().resize(next.properties().maxStreams(), 0);
         if (before != null) {
-            Backend old = before.backend();
+            if (before.source() != next.source()) {
+                before.source().close();
+            }
             if (!next.healthSettings().equals(before.healthSettings())) {
                 backend.health().configure(next.healthSettings());
-                if (!backend.instances().isSingle()) {
-                    backend.instances()
-                            .all()
-                            .forEach(instance -> instance.health().configure(next.healthSettings()));
+                if (!next.instances().isSingle()) {
+                    next.instances().all().forEach(instance -> instance.health().configure(next.healthSettings()));
                 }
             }
             next.meters()
@@ -125,18 +183,80 @@ public final class LiveBackends {
                                     .bulkhead()
                                     .maxWait(next.properties().deadline())
                                     .toNanos(),
-                            backend.instances(),
+                            next.instances(),
                             backend.retryBudget());
-            List<Pool> kept =
-                    backend.instances().all().stream().map(Instance::pool).toList();
-            old.instances().all().stream()
-                    .map(Instance::pool)
-                    .filter(pool -> !kept.contains(pool))
-                    .forEach(pool -> retired.accept(
-                            new RetiredResource(pool, () -> pool.close().subscribe())));
             before.closeProbers();
         }
         next.startProbers();
+    }
+
+    /** Puts the instances in force; those that stay keep what is known about their health. */
+    private void replaceInstances(ManagedBackend before, ManagedBackend next) {
+        Instances old = before.instances();
+        Instances present = next.instances();
+        if (present == old) {
+            return;
+        }
+        Health health = next.backend().health();
+        if (!present.isSingle()) {
+            present.all().stream()
+                    .filter(instance -> health.isForced() || (old.isSingle() && staysIn(old, instance)))
+                    .forEach(instance -> instance.health().takeStateOf(health));
+        }
+        next.backend().instancesInForce().replace(present);
+        if (present.isSingle() && !old.isSingle()) {
+            old.all().stream()
+                    // An operator has drained one instance, not the backend.
+                    .filter(instance ->
+                            staysIn(present, instance) && !instance.health().isForced())
+                    .forEach(instance -> health.takeStateOf(instance.health()));
+        }
+        Set<Pool> kept = present.all().stream().map(Instance::pool).collect(Collectors.toSet());
+        old.all().stream()
+                .filter(instance -> !kept.contains(instance.pool()))
+                .forEach(instance -> leaving.accept(new LeavingPool(instance.pool(), !staysIn(present, instance))));
+    }
+
+    private static boolean staysIn(Instances instances, Instance instance) {
+        return instances.all().stream().anyMatch(other -> other.isAt(instance.address()));
+    }
+
+    /** A plan that was made from the present instances is discarded. */
+    private synchronized void endPlan() {
+        isPlanPending = false;
+        List.copyOf(backends.keySet()).forEach(this::follow);
+    }
+
+    /** Applies the present addresses of a backend, if they have changed. */
+    private synchronized void follow(String name) {
+        ManagedBackend before = backends.get(name);
+        // The end of the plan follows all backends.
+        if (isPlanPending || before == null || before.source().addresses().equals(before.addresses())) {
+            return;
+        }
+        BackendPlan plan = new BackendPlan();
+        ManagedBackend next;
+        try {
+            next = factory.withPresentAddresses(before, plan);
+        } catch (RuntimeException e) {
+            plan.rollBack();
+            log.error("Backend {}: its changed addresses cannot be used; keeping the old ones", name, e);
+            return;
+        }
+        backends.put(name, next);
+        ConfigurationApplier.logFailure("changing the addresses of backend " + name, () -> activate(before, next));
+    }
+
+    /** Looks up the addresses of all backends now, in addition to the regular look-ups. */
+    public synchronized void refreshAddresses() {
+        backends.values().forEach(managed -> managed.source().refresh());
+    }
+
+    /** Ends the look-ups of addresses; everything else stays in force. */
+    @Override
+    public synchronized void close() {
+        backends.values().forEach(managed -> managed.source().close());
+        sources.close();
     }
 
     /** Divides the limits of scope {@code cluster} among the gateways again. */
@@ -176,6 +296,7 @@ public final class LiveBackends {
             throw new IllegalStateException("backend: " + name + " (expected: a backend in force)");
         }
         removed.closeProbers();
+        removed.source().close();
         Backend backend = removed.backend();
         return new RetiredResource(backend.instances().first().pool(), () -> {
             removed.meters().close();

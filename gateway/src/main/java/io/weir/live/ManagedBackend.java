@@ -4,6 +4,9 @@ import io.weir.config.BackendProperties;
 import io.weir.engine.Backend;
 import io.weir.engine.HealthProber;
 import io.weir.health.HealthSettings;
+import io.weir.instance.AddressSource;
+import io.weir.instance.InstanceAddress;
+import io.weir.instance.Instances;
 import io.weir.limit.LimitInForce;
 import io.weir.limit.RegisteredBulkhead;
 import io.weir.metrics.BackendMeters;
@@ -16,6 +19,9 @@ import org.jspecify.annotations.Nullable;
  * @param properties the backend's properties
  * @param healthSettings the settings of its health, derived from the properties
  * @param backend the backend as the engine uses it
+ * @param source the source of the addresses of its instances
+ * @param addresses the addresses that the instances were created from
+ * @param instances the instances; in force once the backend is committed
  * @param limit its limit on calls
  * @param registeredBulkhead its bulkhead's entry in Resilience4j's registry
  * @param meters its meters
@@ -27,11 +33,30 @@ record ManagedBackend(
         BackendProperties properties,
         HealthSettings healthSettings,
         Backend backend,
+        AddressSource source,
+        List<InstanceAddress> addresses,
+        Instances instances,
         LimitInForce limit,
         RegisteredBulkhead registeredBulkhead,
         BackendMeters meters,
         @Nullable Object sslBundle,
         List<HealthProber> probers) {
+
+    /** The same backend with other instances. */
+    ManagedBackend withInstances(List<InstanceAddress> others, Instances next, List<HealthProber> nextProbers) {
+        return new ManagedBackend(
+                properties,
+                healthSettings,
+                backend,
+                source,
+                others,
+                next,
+                limit,
+                registeredBulkhead,
+                meters,
+                sslBundle,
+                nextProbers);
+    }
 
     void startProbers() {
         probers.forEach(HealthProber::start);

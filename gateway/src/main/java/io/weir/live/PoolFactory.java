@@ -3,10 +3,10 @@ package io.weir.live;
 import io.netty.channel.EventLoop;
 import io.netty.handler.ssl.SslContext;
 import io.weir.config.BackendProperties;
+import io.weir.instance.InstanceAddress;
 import io.weir.instance.Pool;
 import io.weir.instance.UpstreamProtocol;
 import io.weir.limit.QueueingBulkhead;
-import java.net.URI;
 import java.util.function.BiFunction;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -37,17 +37,18 @@ public final class PoolFactory {
     }
 
     /** A pool without connections yet. */
-    Pool create(String name, BackendProperties properties, URI uri) {
+    Pool create(String name, BackendProperties properties, InstanceAddress address) {
         String bundle = properties.connection().sslBundle();
         @Nullable SslContext tls = bundle == null ? null : sslContexts.apply(bundle, properties.protocol());
         return new Pool(
                 name,
-                uri,
+                address,
                 properties.protocol(),
                 properties.connection(),
                 maxConcurrentExchanges(properties),
                 tls,
-                loops);
+                loops,
+                null);
     }
 
     /** An event loop for a task that belongs to no caller's connection. */

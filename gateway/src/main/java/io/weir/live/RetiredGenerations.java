@@ -4,6 +4,8 @@ import io.netty.util.concurrent.EventExecutor;
 import io.weir.door.Routes;
 import io.weir.engine.Backend;
 import io.weir.engine.Route;
+import io.weir.instance.Pool;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.IdentityHashMap;
@@ -15,6 +17,9 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -22,10 +27,14 @@ import org.slf4j.LoggerFactory;
  * Configurations that were replaced but may still have requests. Closes the resources of each, such as pools
  * and meters, after the last request that can reach them.
  *
- * <p>A request reads the routes in force when it arrives and uses them to its end. It may ask a pool for its
- * first connection long after the pool was replaced. So neither elapsed time nor the state of a pool shows
- * when the pool can be closed; only reachability does. A periodic sweep marks everything that the requests of
- * retired generations can reach, and closes the rest.
+ * <p>A request reads the routes in force when it arrives and uses them to its end. So elapsed time does not
+ * show when a resource can be closed; only reachability does. A periodic sweep marks everything that the
+ * requests of retired generations can reach, and closes the rest.
+ *
+ * <p>The instances of a backend change in place, also for requests of earlier generations. A request chooses
+ * its instance and asks the instance's pool for a connection within one task of its event loop. So the pool
+ * of a replaced instance can be closed once no exchange in flight uses it, on any event loop. If the instance
+ * has left the backend, the exchanges that still use it after the drain time-out are ended.
  */
 // Concurrency: guarded by this. A request reads its routes and increments their in-flight counter within one
 // task of its event loop. So the counters of a retired generation are complete once every loop has run one
@@ -34,6 +43,28 @@ public final class RetiredGenerations implements AutoCloseable {
 
     private static final Logger log = LoggerFactory.getLogger(RetiredGenerations.class);
     private static final long SWEEP_PERIOD_MILLIS = 50;
+    private static final long LONGEST_SWEEP_PERIOD_MILLIS = 1000;
+
+    /** The exchanges that use pools. */
+    public interface PoolUsers {
+
+        /**
+         * Finds the pools that exchanges use.
+         *
+         * @param receiver receives them, on any thread
+         */
+        void find(Consumer<Set<Pool>> receiver);
+
+        /** Ends the exchanges that use a pool. */
+        void end(Pool pool);
+    }
+
+    /**
+     * A pool that no exchange chooses any more.
+     *
+     * @param endsAtNanos the end of the drain time-out, for a pool whose instance has left; null: none
+     */
+    private record ClosingPool(Pool pool, @Nullable Long endsAtNanos) {}
 
     /**
      * A resource to be closed.
@@ -84,15 +115,27 @@ public final class RetiredGenerations implements AutoCloseable {
             Thread.ofPlatform().daemon().name("weir-retirement").factory());
     private final List<Generation> generations = new ArrayList<>();
     private final List<RetiredResource> resources = new ArrayList<>();
+    private final List<ClosingPool> pools = new ArrayList<>();
+    private final PoolUsers users;
+    private final long drainNanos;
+    private final LongSupplier nanoClock;
     private boolean isSweepScheduled;
+    private long poolSweepMillis = SWEEP_PERIOD_MILLIS;
 
     /**
      * No retired generations yet.
      *
      * @param loops the event loops on which requests arrive
+     * @param users the exchanges in flight
+     * @param drainTimeout time in which the exchanges that use an instance which has left may end
+     * @param nanoClock {@link System#nanoTime}, except in tests
      */
-    public RetiredGenerations(Iterable<EventExecutor> loops) {
+    public RetiredGenerations(
+            Iterable<EventExecutor> loops, PoolUsers users, Duration drainTimeout, LongSupplier nanoClock) {
         this.loops = loops;
+        this.users = users;
+        this.drainNanos = drainTimeout.toNanos();
+        this.nanoClock = nanoClock;
     }
 
     /**
@@ -115,6 +158,66 @@ public final class RetiredGenerations implements AutoCloseable {
         generations.add(new Generation(replaced, pendingLoops));
         resources.addAll(retired);
         scheduleSweep();
+    }
+
+    /**
+     * Closes a pool after the last exchange that uses it. If its instance has left the backend, the exchanges
+     * end within the drain time-out.
+     */
+    public synchronized void retire(LiveBackends.LeavingPool leaving) {
+        pools.add(
+                new ClosingPool(leaving.pool(), leaving.hasInstanceLeft() ? nanoClock.getAsLong() + drainNanos : null));
+        poolSweepMillis = SWEEP_PERIOD_MILLIS;
+        if (pools.size() == 1) {
+            schedulePoolSweep();
+        }
+    }
+
+    @SuppressWarnings("FutureReturnValueIgnored") // The sweep logs its failures and schedules itself.
+    private void schedulePoolSweep() {
+        if (!timer.isShutdown()) {
+            timer.schedule(this::sweepPools, poolSweepMillis, TimeUnit.MILLISECONDS);
+            poolSweepMillis = Math.min(2 * poolSweepMillis, LONGEST_SWEEP_PERIOD_MILLIS);
+        }
+    }
+
+    private void sweepPools() {
+        List<ClosingPool> swept;
+        synchronized (this) {
+            // A pool that is retired later may be missing from the pools in use that are found now.
+            swept = List.copyOf(pools);
+        }
+        users.find(used -> {
+            try {
+                timer.execute(() -> closeUnused(swept, used));
+            } catch (RejectedExecutionException e) {
+                log.debug("The gateway has stopped and has closed all pools", e);
+            }
+        });
+    }
+
+    private synchronized void closeUnused(List<ClosingPool> swept, Set<Pool> used) {
+        long now = nanoClock.getAsLong();
+        for (ClosingPool closing : swept) {
+            if (!used.contains(closing.pool())) {
+                if (pools.remove(closing)) {
+                    close(closing.pool());
+                }
+            } else if (closing.endsAtNanos() != null && now - closing.endsAtNanos() >= 0) {
+                users.end(closing.pool());
+            }
+        }
+        if (!pools.isEmpty()) {
+            schedulePoolSweep();
+        }
+    }
+
+    private static void close(Pool pool) {
+        try {
+            pool.close().subscribe(nothing -> {}, failure -> log.error("A pool could not be closed", failure));
+        } catch (RuntimeException e) {
+            log.error("A pool could not be closed", e);
+        }
     }
 
     @SuppressWarnings("FutureReturnValueIgnored") // The sweep logs its failures and schedules itself.
@@ -152,7 +255,7 @@ public final class RetiredGenerations implements AutoCloseable {
 
     /** The number of resources that are not closed yet. */
     public synchronized int openResources() {
-        return resources.size();
+        return resources.size() + pools.size();
     }
 
     /** The number of replaced configurations that requests use or may still use. */
@@ -166,6 +269,8 @@ public final class RetiredGenerations implements AutoCloseable {
         timer.shutdownNow();
         resources.forEach(RetiredGenerations::close);
         resources.clear();
+        pools.forEach(closing -> close(closing.pool()));
+        pools.clear();
         generations.clear();
     }
 }

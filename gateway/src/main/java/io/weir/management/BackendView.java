@@ -250,7 +250,15 @@ public record BackendView(
 
     /** Scheme and authority. Not the whole URI: it may hold a user name and password. */
     private static String address(Instance instance) {
-        return instance.uri().getScheme() + "://" + instance.authority();
+        return instance.uri().getScheme() + "://" + instance.shownAuthority();
+    }
+
+    /** The addresses of a backend; of its only instance, the name. */
+    private static String addresses(Instances instances) {
+        return instances.isSingle()
+                ? instances.first().uri().getScheme() + "://"
+                        + instances.first().authority()
+                : instances.all().stream().map(BackendView::address).collect(Collectors.joining(", "));
     }
 
     /**
@@ -299,7 +307,7 @@ public record BackendView(
             waiting.put(priority.word(), bulkhead.queued(priority));
         }
         return new BackendView(
-                backend.instances().all().stream().map(BackendView::address).collect(Collectors.joining(", ")),
+                addresses(backend.instances()),
                 backend.settings().deadlineNanos() / NANOS_PER_MILLI,
                 new Calls(
                         bulkhead.inUse(),

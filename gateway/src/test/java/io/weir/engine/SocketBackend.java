@@ -6,6 +6,7 @@ import io.weir.health.Health;
 import io.weir.health.RecoveryProperties;
 import io.weir.instance.ConnectionProperties;
 import io.weir.instance.Instance;
+import io.weir.instance.InstanceAddress;
 import io.weir.instance.Instances;
 import io.weir.instance.Pool;
 import io.weir.instance.UpstreamProtocol;
@@ -60,7 +61,7 @@ final class SocketBackend implements AutoCloseable {
                 System::nanoTime);
         pool = new Pool(
                 "orders",
-                uri,
+                InstanceAddress.of(uri, 1),
                 UpstreamProtocol.HTTP1,
                 new ConnectionProperties(CONNECT_TIMEOUT, Duration.ofSeconds(4), Duration.ofMinutes(5), 16, null),
                 20,

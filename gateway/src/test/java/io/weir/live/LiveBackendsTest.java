@@ -16,6 +16,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.context.properties.source.MapConfigurationPropertySource;
+import reactor.core.scheduler.Schedulers;
 import reactor.netty.resources.LoopResources;
 
 /** Limits of scope cluster: the bulkhead follows this gateway's share. */
@@ -39,7 +40,15 @@ class LiveBackendsTest {
                     () -> 0,
                     () -> 0.5,
                     opened -> {}),
+            new AddressSources(
+                    () -> {
+                        throw new AssertionError("no name to resolve");
+                    },
+                    () -> null,
+                    Schedulers.immediate(),
+                    () -> 0),
             registries,
+            leaving -> {},
             Membership.ofUnknownRank(10));
 
     @AfterEach

@@ -204,13 +204,25 @@ public final class TestBackend implements AutoCloseable {
     /** Starts a backend on a free port, with sockets of a factory. */
     public static TestBackend start(ServerSocketFactory sockets, Behaviour behaviour) {
         try {
-            ServerSocket server = sockets.createServerSocket(0, 1024, InetAddress.getLoopbackAddress());
-            TestBackend backend = new TestBackend(server, behaviour);
-            Thread.ofVirtual().start(backend::accept);
-            return backend;
+            return started(sockets.createServerSocket(0, 1024, InetAddress.getLoopbackAddress()), behaviour);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
+    }
+
+    /** Starts a backend at an address of the loopback interface and a port; 0: a free one. */
+    public static TestBackend at(String address, int port, Behaviour behaviour) {
+        try {
+            return started(new ServerSocket(port, 1024, InetAddress.getByName(address)), behaviour);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private static TestBackend started(ServerSocket server, Behaviour behaviour) {
+        TestBackend backend = new TestBackend(server, behaviour);
+        Thread.ofVirtual().start(backend::accept);
+        return backend;
     }
 
     /** Starts a backend that answers 200 with the request's target. */

@@ -92,7 +92,8 @@ public final class TestGateway implements AutoCloseable {
             return addressed(name, "instances: [" + listed + ']', properties);
         }
 
-        private Setup addressed(String name, String address, String... properties) {
+        /** Adds a backend with another source of addresses than a URI, as a line of YAML. */
+        public Setup addressed(String name, String address, String... properties) {
             backends.append("    ").append(name).append(": { ").append(address);
             for (String property : properties) {
                 backends.append(", ").append(property);
@@ -274,6 +275,11 @@ public final class TestGateway implements AutoCloseable {
     /** A bean of the gateway. */
     public <T> T bean(Class<T> type) {
         return context.getBean(type);
+    }
+
+    /** Publishes an event in the gateway's application context. */
+    public void publish(Object event) {
+        context.publishEvent(event);
     }
 
     /** A backend in force. */

@@ -22,6 +22,7 @@ final class BackendsCheck {
     private static final Pattern NAME = Pattern.compile("[a-z]([a-z0-9-]{0,61}[a-z0-9])?");
     private static final int LARGEST_PORT = 65_535;
     private static final int MAX_INSTANCES = 256;
+    private static final String ONE_SOURCE = "one of uri, instances and discovery";
     private static final String EXAMPLE = "http://<host>:<port> or https://<host>:<port>";
 
     /** Weir's equivalents of Resilience4j's modules; {@code %s} is the backend. */
@@ -58,7 +59,7 @@ final class BackendsCheck {
                 (module, equivalent) -> reportResilience4jProperties(module, equivalent, backends.keySet()));
     }
 
-    /** A backend has one address, or a list of instances with different addresses. */
+    /** A backend has one source of addresses; a list of instances has different addresses. */
     private void checkAddresses(String backend, SourceLocation location) {
         String list = backend + ".instances";
         Map<String, SourceLocation> instances = validValues.names(list);
@@ -66,17 +67,23 @@ final class BackendsCheck {
             checkUri(entry, (URI) entry.value());
             if (!instances.isEmpty()) {
                 problems.accept(ConfigurationProblem.expected(
-                        instances.values().iterator().next(), list, null, "uri or instances, not both"));
+                        instances.values().iterator().next(), list, null, ONE_SOURCE));
             }
         });
-        if (RawTree.at(root, backend + ".instances").isEmpty()
-                && RawTree.at(root, backend + ".uri").isEmpty()
+        validValues
+                .get(backend + ".discovery")
+                .filter(entry -> !instances.isEmpty()
+                        || validValues.get(backend + ".uri").isPresent())
+                .ifPresent(entry -> report(entry, ONE_SOURCE));
+        if (Stream.of("instances", "uri", "discovery")
+                        .allMatch(source ->
+                                RawTree.at(root, backend + '.' + source).isEmpty())
                 && validValues.get(backend + ".uri").isEmpty()) {
             problems.accept(ConfigurationProblem.of(
                     location,
                     backend + ".uri",
                     null,
-                    "missing; expected: a URI such as http://orders:8080, or instances"));
+                    "missing; expected: a URI such as http://orders:8080, or instances, or discovery"));
         }
         if (instances.size() > MAX_INSTANCES) {
             problems.accept(ConfigurationProblem.expected(

@@ -32,7 +32,7 @@ final class GatewayCheck {
 
     private static final String TRUSTED_PROXIES = "weir.edge.trusted-proxies";
     private static final String PROXY_PROTOCOL = "weir.edge.proxy-protocol";
-    private static final String DNS_SERVER = "weir.cluster.dns-server";
+    private static final List<String> DNS_SERVERS = List.of("weir.cluster.dns-server", "weir.dns-server");
     private static final String TOKEN = "weir.management.token";
     private static final String READ_ONLY_TOKEN = "weir.management.read-only-token";
     private static final String OPERATORS = "weir.management.operators";
@@ -84,7 +84,7 @@ final class GatewayCheck {
             }
         });
         checkProxyProtocol();
-        validValues.explicit(DNS_SERVER).ifPresent(this::checkDnsServer);
+        DNS_SERVERS.forEach(server -> validValues.explicit(server).ifPresent(this::checkDnsServer));
         checkForwardHeaders();
         checkEventLoopDelays();
         checkCertificatePeriod();

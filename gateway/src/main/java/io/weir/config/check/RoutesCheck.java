@@ -43,7 +43,9 @@ final class RoutesCheck {
 
     private static final String A_LIST = "a list";
     private static final int MAX_MISSPELLING_DISTANCE = 2;
+    /** Spring Cloud's scheme; here the same as {@code backend}. */
     private static final String LOAD_BALANCED = "lb";
+
     /** Prefixes of earlier versions of Spring Cloud Gateway, and of its other servers. */
     private static final List<String> OTHER_PREFIXES = List.of(
             "spring.cloud.gateway",
@@ -336,7 +338,7 @@ final class RoutesCheck {
                     setting.location(), setting.path(), text, "a URI, such as backend://<name>"));
             return null;
         }
-        if (BACKEND_SCHEME.equals(uri.getScheme())) {
+        if (BACKEND_SCHEME.equals(uri.getScheme()) || LOAD_BALANCED.equals(uri.getScheme())) {
             return checkUri(setting, text, uri);
         }
         reportOtherScheme(setting, text, String.valueOf(uri.getScheme()).toLowerCase(Locale.ROOT));
@@ -345,19 +347,19 @@ final class RoutesCheck {
 
     private @Nullable String checkUri(Setting setting, String text, URI uri) {
         String authority = uri.getRawAuthority();
+        String prefix = uri.getScheme() + "://";
         if (authority == null) {
-            problems.accept(
-                    ConfigurationProblem.expected(setting.location(), setting.path(), text, "backend://<name>"));
+            problems.accept(ConfigurationProblem.expected(setting.location(), setting.path(), text, prefix + "<name>"));
             return null;
         }
         String name = uri.getHost() != null ? uri.getHost() : authority;
         Set<String> backends = validValues.names("weir.backends").keySet();
-        if (!text.equals(uri.getScheme() + "://" + name)) {
+        if (!text.equals(prefix + name)) {
             problems.accept(ConfigurationProblem.expected(
                     setting.location(),
                     setting.path(),
                     text,
-                    "backend://<name>; a port belongs to weir.backends.<name>.uri, a path to filters"));
+                    prefix + "<name>; a port belongs to weir.backends.<name>.uri, a path to filters"));
         } else if (!backends.contains(name)) {
             @Nullable String nearest = PropertyNames.nearest(name, backends);
             problems.accept(new ConfigurationProblem(
@@ -365,7 +367,7 @@ final class RoutesCheck {
                     setting.path(),
                     text,
                     "unknown backend",
-                    nearest == null ? null : "backend://" + nearest));
+                    nearest == null ? null : prefix + nearest));
         }
         return name;
     }
@@ -384,8 +386,6 @@ final class RoutesCheck {
             }
             why =
                     "without a compartment of its own; expected: backend://<name>, or weir.allow-unprotected-routes: true";
-        } else if (LOAD_BALANCED.equals(scheme)) {
-            why = "no load balancer available; expected: backend://<name>";
         } else {
             why = "expected: backend://<name>";
             nearest = PropertyNames.nearest(scheme, List.of(BACKEND_SCHEME)) == null ? null : BACKEND_SCHEME + "://";

@@ -154,17 +154,24 @@ class MalformedRoutesTest {
                                 "http://orders:8080",
                                 "without a compartment of its own; expected: backend://<name>, or weir.allow-unprotected-routes: true")),
                 row(
-                        "a route to a load balancer",
+                        "a route to the load balancer of an unknown backend",
                         """
                         weir.backends.orders.uri: http://orders:8080
                         spring.cloud.gateway.server.webflux.routes:
-                          - { id: orders, uri: "lb://orders", predicates: ["Path=/orders/**"] }
+                          - { id: orders, uri: "lb://order", predicates: ["Path=/orders/**"] }
+                          - { id: users, uri: "lb://orders:8080", predicates: ["Path=/users/**"] }
                         """,
                         problem(
                                 3,
                                 "spring.cloud.gateway.server.webflux.routes[0].uri",
-                                "lb://orders",
-                                "no load balancer available; expected: backend://<name>")),
+                                "lb://order",
+                                "unknown backend",
+                                "lb://orders"),
+                        problem(
+                                4,
+                                "spring.cloud.gateway.server.webflux.routes[1].uri",
+                                "lb://orders:8080",
+                                "expected: lb://<name>; a port belongs to weir.backends.<name>.uri, a path to filters")),
                 row(
                         "a route without anything",
                         """

@@ -386,7 +386,44 @@ class MalformedValuesTest {
                               uri: http://orders:8080
                               instances: [ { uri: http://a:8080 } ]
                         """,
-                        problem(5, "weir.backends.orders.instances", null, "expected: uri or instances, not both")),
+                        problem(
+                                5,
+                                "weir.backends.orders.instances",
+                                null,
+                                "expected: one of uri, instances and discovery")),
+                row(
+                        "an address and a discovery",
+                        """
+                        weir:
+                          backends:
+                            orders:
+                              uri: http://orders:8080
+                              discovery: orders
+                            users:
+                              instances: [ { uri: http://a:8080 } ]
+                              discovery: users
+                        """,
+                        problem(
+                                5,
+                                "weir.backends.orders.discovery",
+                                "orders",
+                                "expected: one of uri, instances and discovery"),
+                        problem(
+                                8,
+                                "weir.backends.users.discovery",
+                                "users",
+                                "expected: one of uri, instances and discovery")),
+                row(
+                        "a malformed DNS server",
+                        """
+                        weir:
+                          dns-server: dns.example
+                        """,
+                        problem(
+                                2,
+                                "weir.dns-server",
+                                "dns.example",
+                                "expected: an address and a port from 1 to 65535, such as 127.0.0.1:53 or [::1]:53")),
                 row(
                         "an instance twice",
                         """
@@ -519,7 +556,7 @@ class MalformedValuesTest {
                                 3,
                                 "weir.backends.orders.uri",
                                 null,
-                                "missing; expected: a URI such as http://orders:8080, or instances")),
+                                "missing; expected: a URI such as http://orders:8080, or instances, or discovery")),
                 row(
                         "a backend without anything",
                         """
@@ -531,7 +568,7 @@ class MalformedValuesTest {
                                 3,
                                 "weir.backends.orders.uri",
                                 null,
-                                "missing; expected: a URI such as http://orders:8080, or instances")),
+                                "missing; expected: a URI such as http://orders:8080, or instances, or discovery")),
                 row(
                         "a number in base 8",
                         """

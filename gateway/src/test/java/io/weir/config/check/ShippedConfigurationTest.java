@@ -77,9 +77,10 @@ class ShippedConfigurationTest {
 
         assertThat(check(all, TOKENS).problems())
                 // An SSL bundle is invalid for the clear-text backends of these files, and so is a second
-                // address.
+                // source of addresses.
                 .filteredOn(problem -> !problem.path().endsWith(".ssl-bundle")
-                        && !problem.path().endsWith(".instances"))
+                        && !problem.path().endsWith(".instances")
+                        && !problem.path().endsWith(".discovery"))
                 .isEmpty();
     }
 
@@ -110,7 +111,7 @@ class ShippedConfigurationTest {
         assertThat(settings)
                 .extracting(AnnotatedLine::comment)
                 .anySatisfy(comment -> assertThat(ranges(documented)).allMatch(comment::contains));
-        // Either the URI or the list of instances is required.
+        // The URI, the list of instances or the discovery is required.
         if (documented.property().isRequired() || path.endsWith(".uri")) {
             // In a group that is off by default, the required property is off, too.
             assertThat(settings)

@@ -1,0 +1,63 @@
+package io.weir.instance;
+
+import java.time.Duration;
+import java.util.List;
+
+/** The source of the addresses of a backend's instances: a list, DNS, or a discovery. Thread-safe. */
+public interface AddressSource extends AutoCloseable {
+
+    /** The present addresses: one or more, in a fixed order. */
+    List<InstanceAddress> addresses();
+
+    /**
+     * Waits until the first answer has arrived, or has failed. Blocks the calling thread.
+     *
+     * @param longest the longest wait
+     * @return whether the source has addresses
+     */
+    boolean awaitFirst(Duration longest);
+
+    /** Sets the action to run after each change of the addresses, in place of an earlier one. */
+    void onChange(Runnable action);
+
+    /** Looks the addresses up now, in addition to the regular look-ups. */
+    void refresh();
+
+    /** The number of look-ups that have failed. */
+    long failures();
+
+    /** Ends the look-ups; the addresses stay. */
+    @Override
+    void close();
+
+    /** A source whose addresses never change. */
+    static AddressSource of(List<InstanceAddress> addresses) {
+        List<InstanceAddress> fixed = List.copyOf(addresses);
+        return new AddressSource() {
+
+            @Override
+            public List<InstanceAddress> addresses() {
+                return fixed;
+            }
+
+            @Override
+            public boolean awaitFirst(Duration longest) {
+                return true;
+            }
+
+            @Override
+            public void onChange(Runnable action) {}
+
+            @Override
+            public void refresh() {}
+
+            @Override
+            public long failures() {
+                return 0;
+            }
+
+            @Override
+            public void close() {}
+        };
+    }
+}
