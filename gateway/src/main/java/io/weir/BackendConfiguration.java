@@ -14,6 +14,7 @@ import io.weir.live.BackendFactory;
 import io.weir.live.LiveBackends;
 import io.weir.live.PoolFactory;
 import io.weir.live.Resilience4jRegistries;
+import io.weir.management.RecentEvents;
 import io.weir.metrics.ClusterMeters;
 import io.weir.metrics.MeterBook;
 import java.util.Objects;
@@ -49,7 +50,8 @@ class BackendConfiguration {
             Resilience4jRegistries registries,
             PoolFactory pools,
             MeterBook meterBook,
-            Engine engine) {
+            Engine engine,
+            RecentEvents recentEvents) {
         BackendFactory factory = new BackendFactory(
                 registries,
                 pools,
@@ -57,7 +59,8 @@ class BackendConfiguration {
                 properties.littlesLaw(),
                 System::nanoTime,
                 () -> ThreadLocalRandom.current().nextDouble(),
-                engine::leave);
+                engine::leave,
+                recentEvents);
         return new LiveBackends(
                 factory,
                 registries,

@@ -2,6 +2,7 @@ package io.weir.instance;
 
 import io.weir.health.Health;
 import java.net.URI;
+import java.util.concurrent.atomic.LongAdder;
 
 /**
  * One instance of a backend: an address with its own connections and its own health. A reload that keeps the
@@ -20,6 +21,8 @@ public final class Instance implements Choice.Candidate {
     private final Pool pool;
     private final Health health;
     private final PeakEwma latency;
+    private final LongAdder answeredCalls;
+    private final LongAdder failedCalls;
     private volatile long waitingSince;
 
     /**
@@ -31,13 +34,22 @@ public final class Instance implements Choice.Candidate {
      * @param health whether calls go to the instance; of a backend's only instance, the health of the backend
      */
     public Instance(URI uri, int weight, Pool pool, Health health) {
-        this(uri, weight, pool, health, new PeakEwma());
+        this(uri, weight, pool, health, new PeakEwma(), new LongAdder(), new LongAdder());
     }
 
-    private Instance(URI uri, int weight, Pool pool, Health health, PeakEwma latency) {
+    private Instance(
+            URI uri,
+            int weight,
+            Pool pool,
+            Health health,
+            PeakEwma latency,
+            LongAdder answeredCalls,
+            LongAdder failedCalls) {
         this.latency = latency;
+        this.answeredCalls = answeredCalls;
+        this.failedCalls = failedCalls;
         this.uri = uri;
-        this.authority = uri.getPort() == -1 ? uri.getHost() : uri.getHost() + ':' + uri.getPort();
+        this.authority = authorityOf(uri);
         this.weight = weight;
         this.pool = pool;
         this.health = health;
@@ -48,14 +60,30 @@ public final class Instance implements Choice.Candidate {
         this(uri, 1, pool, health);
     }
 
-    /** The same instance with another weight. */
-    public Instance withWeight(int other) {
-        return other == weight ? this : new Instance(uri, other, pool, health, latency);
+    /** The same instance with another weight, or other connections. */
+    public Instance with(int otherWeight, Pool otherPool) {
+        return otherWeight == weight && otherPool == pool
+                ? this
+                : new Instance(uri, otherWeight, otherPool, health, latency, answeredCalls, failedCalls);
     }
 
     /** The address that the pool connects to. */
     public URI uri() {
         return uri;
+    }
+
+    /** Scheme and authority, as endpoints and the log show it: the URI may hold a user name and password. */
+    public String address() {
+        return addressOf(uri);
+    }
+
+    /** The {@link #address} of the instance at a URI. */
+    public static String addressOf(URI uri) {
+        return uri.getScheme() + "://" + authorityOf(uri);
+    }
+
+    private static String authorityOf(URI uri) {
+        return uri.getPort() == -1 ? uri.getHost() : uri.getHost() + ':' + uri.getPort();
     }
 
     /** The value of {@code Host}: without a port if the URI has none. */
@@ -95,6 +123,13 @@ public final class Instance implements Choice.Candidate {
     /** A call was answered well in this time. */
     public void served(long latencyNanos, long now) {
         latency.record(latencyNanos, now);
+        answeredCalls.increment();
+    }
+
+    /** A call has failed after this time, or was answered with a sign of overload. */
+    public void failed(long waitedNanos, long now) {
+        unserved(waitedNanos, now);
+        failedCalls.increment();
     }
 
     /** A call has ended without a good answer after this time. */
@@ -105,6 +140,16 @@ public final class Instance implements Choice.Candidate {
     /** The usual latency when the last call was recorded; 0: none is. For display. */
     public long lastLatencyNanos() {
         return latency.lastNanos();
+    }
+
+    /** Calls that were answered well, since the start. */
+    public long answeredCalls() {
+        return answeredCalls.sum();
+    }
+
+    /** Calls that have failed, or were answered with a sign of overload, since the start. */
+    public long failedCalls() {
+        return failedCalls.sum();
     }
 
     @Override

@@ -19,6 +19,7 @@ import io.weir.limit.QueueingBulkhead;
 import io.weir.limit.RegisteredBulkhead;
 import io.weir.limit.TenantKey;
 import io.weir.limit.Tenants;
+import io.weir.management.RecentEvents;
 import io.weir.metrics.BackendMeters;
 import io.weir.metrics.MeterBook;
 import io.weir.metrics.MeterScope;
@@ -50,6 +51,7 @@ public final class BackendFactory {
     private final LongSupplier nanoClock;
     private final DoubleSupplier random;
     private final Consumer<Instance> onOpened;
+    private final RecentEvents recentEvents;
 
     /**
      * A factory of a gateway's backends.
@@ -58,6 +60,7 @@ public final class BackendFactory {
      * @param nanoClock {@link System#nanoTime}, except in tests
      * @param random 0 (inclusive) to 1 (exclusive); jitters probes
      * @param onOpened is told each instance that opens while others of its backend may be in
+     * @param recentEvents receives the ejections of instances
      */
     public BackendFactory(
             Resilience4jRegistries registries,
@@ -66,8 +69,10 @@ public final class BackendFactory {
             LittlesLawProperties littlesLaw,
             LongSupplier nanoClock,
             DoubleSupplier random,
-            Consumer<Instance> onOpened) {
+            Consumer<Instance> onOpened,
+            RecentEvents recentEvents) {
         this.onOpened = onOpened;
+        this.recentEvents = recentEvents;
         this.registries = registries;
         this.pools = pools;
         this.meterBook = meterBook;
@@ -201,7 +206,7 @@ public final class BackendFactory {
                         address.uri(),
                         address.weight(),
                         pool(name, properties, address.uri(), plan),
-                        instanceHealth(name, properties, address.uri(), permits)));
+                        instanceHealth(health, properties, address.uri(), permits)));
     }
 
     /** The instances after a change; those whose address stays keep their connections and their health. */
@@ -224,11 +229,9 @@ public final class BackendFactory {
                         address.uri(),
                         address.weight(),
                         pool,
-                        instanceHealth(name, properties, address.uri(), permits));
+                        instanceHealth(old.health(), properties, address.uri(), permits));
             }
-            return pool == known.pool()
-                    ? known.withWeight(address.weight())
-                    : new Instance(address.uri(), address.weight(), pool, known.health());
+            return known.with(address.weight(), pool);
         });
     }
 
@@ -244,9 +247,13 @@ public final class BackendFactory {
                 : Instances.of(all, health, bound -> ThreadLocalRandom.current().nextInt(bound), onOpened);
     }
 
-    private Health instanceHealth(String name, BackendProperties properties, URI uri, CompartmentPermits permits) {
-        String address = uri.getScheme() + "://" + uri.getRawAuthority();
-        return Health.ofInstance(name, address, healthSettings(properties), permits, nanoClock, random);
+    private Health instanceHealth(
+            Health backend, BackendProperties properties, URI uri, CompartmentPermits permits) {
+        String name = backend.resilience4j().getName();
+        String address = Instance.addressOf(uri);
+        Health health = Health.ofInstance(name, address, healthSettings(properties), permits, nanoClock, random);
+        recentEvents.watch(registries.breakers(), backend.resilience4j(), address, health);
+        return health;
     }
 
     private Pool pool(String name, BackendProperties properties, URI uri, BackendPlan plan) {

@@ -94,6 +94,106 @@ class InstancesScenarioTest {
 
     @ParameterizedTest
     @ValueSource(ints = {20, 300})
+    void drainsAnInstanceByHandWithoutLosingACallAndReturnsIt(int perSecond) {
+        InstancesSimulation simulation = calm(3, perSecond);
+        Replica drained = simulation.replicas.getFirst();
+        while (drained.instance.inFlight() == 0) {
+            simulation.traffic(perSecond, Duration.ofMillis(5));
+        }
+        int underWay = drained.instance.inFlight();
+        int before = drained.calls;
+        long answeredBefore = drained.instance.answeredCalls();
+        drained.instance.health().drain();
+
+        assertThat(drained.instance.inFlight()).as("calls under way").isEqualTo(underWay);
+        assertThat(simulation.bulkhead.maxConcurrentCalls()).as("limit").isEqualTo(LIMIT * 2 / 3);
+        simulation.traffic(perSecond, Duration.ofSeconds(10));
+        assertThat(drained.calls).as("new calls").isEqualTo(before);
+        assertThat(drained.probes).as("probes").isZero();
+        assertThat(drained.instance.inFlight()).as("calls under way").isZero();
+        assertThat(drained.instance.answeredCalls())
+                .as("its calls ended there")
+                .isEqualTo(answeredBefore + underWay);
+        assertThat(drained.instance.health().word()).isEqualTo("drained");
+
+        drained.instance.health().restore();
+        assertThat(drained.instance.health().state()).as("a ramp").isEqualTo(State.HALF_OPEN);
+        simulation.traffic(perSecond, Duration.ofSeconds(10));
+        simulation.advance(DEADLINE);
+        assertThat(drained.instance.health().state()).isEqualTo(State.CLOSED);
+        assertThat(drained.calls).as("gets calls again").isGreaterThan(before);
+        assertThat(simulation.failed()).isZero();
+        assertThat(simulation.hasOpened).isFalse();
+        assertThat(simulation.bulkhead.maxConcurrentCalls()).as("limit").isEqualTo(LIMIT);
+        assertThat(simulation.bulkhead.inUse()).as("permits").isZero();
+    }
+
+    /** Operators force the breaker of the backend and release it, while another one has drained an instance. */
+    @Test
+    void keepsADrainedInstanceOutWhateverIsForcedOnTheBackend() {
+        InstancesSimulation simulation = calm(3, 20);
+        Replica drained = simulation.replicas.getFirst();
+        drained.instance.health().drain();
+        int before = drained.calls;
+
+        simulation.health.forceOpen();
+        simulation.health.release();
+        assertThat(drained.instance.health().isDrained()).isTrue();
+        simulation.health.forceClosed();
+        simulation.traffic(20, Duration.ofSeconds(5));
+        assertThat(drained.instance.health().isDrained()).isTrue();
+        assertThat(drained.calls).isEqualTo(before);
+
+        drained.instance.health().restore();
+        assertThat(drained.instance.health().word()).as("as the backend").isEqualTo("forced-closed");
+        simulation.health.release();
+        assertThat(drained.instance.health().word()).isEqualTo("closed");
+        simulation.traffic(20, Duration.ofSeconds(5));
+        assertThat(drained.calls).isGreaterThan(before);
+        assertThat(simulation.failed()).isZero();
+    }
+
+    /** A drained instance that hangs: its calls end by their deadlines, and no other instance is blamed. */
+    @Test
+    void endsTheCallsOfADrainedInstanceThatHangsByTheirDeadlines() {
+        InstancesSimulation simulation = calm(3, 300);
+        Replica drained = simulation.replicas.getFirst();
+        drained.fault = Fault.HANG;
+        while (drained.faultyCalls < 2) {
+            simulation.traffic(300, Duration.ofMillis(2));
+        }
+        drained.instance.health().drain();
+        simulation.traffic(300, Duration.ofSeconds(5));
+
+        assertThat(simulation.failed()).as("the calls under way").isEqualTo(drained.faultyCalls);
+        assertThat(drained.instance.health().isDrained()).isTrue();
+        assertThat(simulation.replicas.subList(1, 3)).noneMatch(Replica::isOpen);
+        simulation.advance(DEADLINE);
+        assertThat(simulation.bulkhead.inUse()).as("permits").isZero();
+    }
+
+    @Test
+    void opensAndRecoversWithTheInstancesThatAreNotDrained() {
+        InstancesSimulation simulation = calm(3, 300);
+        Replica drained = simulation.replicas.getFirst();
+        drained.instance.health().drain();
+        simulation.replicas.forEach(replica -> replica.fault = Fault.HANG);
+        simulation.traffic(300, Duration.ofSeconds(3));
+        assertThat(simulation.health.state()).isEqualTo(State.OPEN);
+        assertThat(simulation.health.nanosToNextProbe()).as("of the others").isPositive();
+        assertThat(drained.instance.health().isDrained()).isTrue();
+
+        simulation.replicas.forEach(replica -> replica.fault = Fault.NONE);
+        simulation.traffic(300, Duration.ofSeconds(2));
+        simulation.endings.clear();
+        simulation.traffic(300, Duration.ofSeconds(2));
+        assertThat(simulation.answeredShare()).isEqualTo(1);
+        assertThat(drained.probes).isZero();
+        assertThat(drained.instance.health().isDrained()).isTrue();
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {20, 300})
     void opensTheBackendWhereAllInstancesHang(int perSecond) {
         InstancesSimulation simulation = calm(3, perSecond);
         long hungAt = simulation.now();

@@ -52,6 +52,7 @@ import java.net.URI;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.BitSet;
+import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
@@ -110,7 +111,35 @@ public final class ObservedGateway implements AutoCloseable {
                 serviceTime.littlesLaw());
     }
 
+    /** Instances at these authorities; the fixture's health follows from theirs. */
+    public Instances instances(List<String> authorities) {
+        Instances instances = Instances.of(
+                authorities.stream()
+                        .map(authority -> new Instance(
+                                URI.create("http://" + authority),
+                                pool,
+                                Health.ofInstance(
+                                        "orders",
+                                        "http://" + authority,
+                                        health.settings(),
+                                        TestHealth.permitsOf(bulkhead),
+                                        clock::get,
+                                        () -> 0.5)))
+                        .toList(),
+                health,
+                bound -> 0,
+                opened -> {});
+        instances.takeOver();
+        return instances;
+    }
+
     public Backend backend(BackendObserver observer) {
+        return backend(
+                observer,
+                Instances.of(new Instance(URI.create("http://user:secret@orders:8080"), pool, health)));
+    }
+
+    public Backend backend(BackendObserver observer, Instances instances) {
         BackendSettings settings = new BackendSettings(
                 "orders",
                 2_000_000_000L,
@@ -120,14 +149,13 @@ public final class ObservedGateway implements AutoCloseable {
                 new BitSet(),
                 new BitSet(),
                 Enforcement.FULL);
-        Instance instance = new Instance(URI.create("http://user:secret@orders:8080"), pool, health);
         return new Backend(
                 settings,
                 bulkhead,
                 limit,
                 streams,
                 null,
-                Instances.of(instance),
+                instances,
                 retryBudget,
                 serviceTime,
                 null,
