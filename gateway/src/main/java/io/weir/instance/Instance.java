@@ -142,6 +142,15 @@ public final class Instance implements Choice.Candidate {
         return latency.lastNanos();
     }
 
+    /**
+     * Returns the instance after an operator has drained it. Its latency from before says nothing about now,
+     * and a high one would keep calls away from the instance at low traffic.
+     */
+    public void restore() {
+        latency.forget();
+        health.restore();
+    }
+
     /** Calls that were answered well, since the start. */
     public long answeredCalls() {
         return answeredCalls.sum();

@@ -186,7 +186,7 @@ public class WeirEndpoint {
             if (isDrain) {
                 health.drain();
             } else {
-                health.restore();
+                instance.restore();
             }
             String done = isDrain ? "drained" : "returned";
             log.warn(

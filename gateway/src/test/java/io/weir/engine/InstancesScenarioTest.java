@@ -116,7 +116,7 @@ class InstancesScenarioTest {
                 .isEqualTo(answeredBefore + underWay);
         assertThat(drained.instance.health().word()).isEqualTo("drained");
 
-        drained.instance.health().restore();
+        drained.instance.restore();
         assertThat(drained.instance.health().state()).as("a ramp").isEqualTo(State.HALF_OPEN);
         simulation.traffic(perSecond, Duration.ofSeconds(10));
         simulation.advance(DEADLINE);
@@ -126,6 +126,26 @@ class InstancesScenarioTest {
         assertThat(simulation.hasOpened).isFalse();
         assertThat(simulation.bulkhead.maxConcurrentCalls()).as("limit").isEqualTo(LIMIT);
         assertThat(simulation.bulkhead.inUse()).as("permits").isZero();
+    }
+
+    /** One call at a time, and a call that took long before the drain: no other call shows that this is over. */
+    @Test
+    void sendsCallsToAReturnedInstanceThatWasSlowBefore() {
+        InstancesSimulation simulation = calm(2, 20);
+        Replica slow = simulation.replicas.getFirst();
+        slow.service = Duration.ofMillis(700);
+        while (slow.instance.lastLatencyNanos() < Duration.ofMillis(500).toNanos()) {
+            simulation.traffic(20, Duration.ofMillis(100));
+        }
+        slow.instance.health().drain();
+        slow.service = Duration.ofMillis(20);
+        simulation.traffic(2, Duration.ofSeconds(2));
+        int before = slow.calls;
+
+        slow.instance.restore();
+        simulation.traffic(2, Duration.ofSeconds(5));
+
+        assertThat(slow.calls).isGreaterThan(before + 2);
     }
 
     /** Operators force the breaker of the backend and release it, while another one has drained an instance. */
@@ -144,7 +164,7 @@ class InstancesScenarioTest {
         assertThat(drained.instance.health().isDrained()).isTrue();
         assertThat(drained.calls).isEqualTo(before);
 
-        drained.instance.health().restore();
+        drained.instance.restore();
         assertThat(drained.instance.health().word()).as("as the backend").isEqualTo("forced-closed");
         simulation.health.release();
         assertThat(drained.instance.health().word()).isEqualTo("closed");

@@ -143,7 +143,8 @@ class InstancesIT {
         }));
         CompletableFuture<TestCaller.Answer> held =
                 TestCaller.ask(gateway.port(), Door.COMPILED.path("orders", "held"));
-        int index = await().until(this::indexOfTheBusyInstance, found -> found >= 0);
+        await().until(() -> servers.stream().anyMatch(server -> server.requests() == 1));
+        int index = indexOfTheBusyInstance();
         String authority = instance(index).authority();
         int before = servers.get(index).requests();
 
@@ -193,9 +194,9 @@ class InstancesIT {
 
     private int indexOfTheBusyInstance() {
         return IntStream.range(0, servers.size())
-                .filter(i -> instance(i).inFlight() == 1)
+                .filter(i -> servers.get(i).requests() == 1)
                 .findFirst()
-                .orElse(-1);
+                .orElseThrow();
     }
 
     private static void awaitUninterruptibly(CountDownLatch latch) {
