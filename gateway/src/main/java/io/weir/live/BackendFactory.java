@@ -247,8 +247,7 @@ public final class BackendFactory {
                 : Instances.of(all, health, bound -> ThreadLocalRandom.current().nextInt(bound), onOpened);
     }
 
-    private Health instanceHealth(
-            Health backend, BackendProperties properties, URI uri, CompartmentPermits permits) {
+    private Health instanceHealth(Health backend, BackendProperties properties, URI uri, CompartmentPermits permits) {
         String name = backend.resilience4j().getName();
         String address = Instance.addressOf(uri);
         Health health = Health.ofInstance(name, address, healthSettings(properties), permits, nanoClock, random);

@@ -124,7 +124,8 @@ final class InstanceMeters {
                 Meters.INSTANCE_EJECTIONS, () -> tagged.sum(one -> one.health().ejections()), backend, tag);
         scope.gauge(
                 Meters.INSTANCE_CONNECTIONS, () -> tagged.sum(one -> one.pool().acquired()), backend, tag, "acquired");
-        scope.gauge(Meters.INSTANCE_CONNECTIONS, () -> tagged.sum(one -> one.pool().idle()), backend, tag, "idle");
+        scope.gauge(
+                Meters.INSTANCE_CONNECTIONS, () -> tagged.sum(one -> one.pool().idle()), backend, tag, "idle");
     }
 
     private void remove(String tag) {

@@ -48,15 +48,7 @@ class SeverityTest {
 
     private static BackendView.InstanceView instance(String state) {
         return new BackendView.InstanceView(
-                "http://10.0.0.1:80",
-                1,
-                0,
-                null,
-                0,
-                0,
-                0,
-                breaker(state, 0),
-                new BackendView.Connections(0, 0, 0, 1));
+                "http://10.0.0.1:80", 1, 0, null, 0, 0, 0, breaker(state, 0), new BackendView.Connections(0, 0, 0, 1));
     }
 
     private static BackendView.BreakerView breaker(String state, int overdue) {
@@ -69,11 +61,7 @@ class SeverityTest {
     }
 
     private static BackendView view(
-            String state,
-            int active,
-            int waiting,
-            int overdue,
-            @Nullable List<BackendView.InstanceView> instances) {
+            String state, int active, int waiting, int overdue, @Nullable List<BackendView.InstanceView> instances) {
         return new BackendView(
                 "http://orders",
                 800,

@@ -111,9 +111,7 @@ class InstancesScenarioTest {
         assertThat(drained.calls).as("new calls").isEqualTo(before);
         assertThat(drained.probes).as("probes").isZero();
         assertThat(drained.instance.inFlight()).as("calls under way").isZero();
-        assertThat(drained.instance.answeredCalls())
-                .as("its calls ended there")
-                .isEqualTo(answeredBefore + underWay);
+        assertThat(drained.instance.answeredCalls()).as("its calls ended there").isEqualTo(answeredBefore + underWay);
         assertThat(drained.instance.health().word()).isEqualTo("drained");
 
         drained.instance.restore();

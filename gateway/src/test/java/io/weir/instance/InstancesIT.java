@@ -5,13 +5,13 @@ import static org.awaitility.Awaitility.await;
 
 import io.github.resilience4j.circuitbreaker.CircuitBreaker.State;
 import io.weir.engine.Backend;
+import io.weir.management.RecentEvents;
+import io.weir.reload.ConfigurationChange.Trigger;
+import io.weir.reload.LiveConfiguration;
 import io.weir.testing.Door;
 import io.weir.testing.TestBackend;
 import io.weir.testing.TestCaller;
 import io.weir.testing.TestGateway;
-import io.weir.management.RecentEvents;
-import io.weir.reload.ConfigurationChange.Trigger;
-import io.weir.reload.LiveConfiguration;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.util.List;
@@ -153,7 +153,8 @@ class InstancesIT {
         assertThat(answered(Door.COMPILED, CALLS)).isEqualTo(CALLS);
         assertThat(answered(Door.GENERAL, CALLS)).isEqualTo(CALLS);
         assertThat(servers.get(index).requests()).as("new calls").isEqualTo(before);
-        assertThat(sample("weir_instance_state", authority, "state=\"drained\"")).isEqualTo("1.0");
+        assertThat(sample("weir_instance_state", authority, "state=\"drained\""))
+                .isEqualTo("1.0");
         assertThat(sample("weir_instance_inflight", authority)).isEqualTo("1.0");
         assertThat(backend().bulkhead().maxConcurrentCalls()).as("limit").isEqualTo(43);
         assertThat(held).as("the call under way").isNotDone();
@@ -171,7 +172,8 @@ class InstancesIT {
                 .isEmpty();
         assertThat(backend().instances().all()).hasSize(2);
         assertThat(scrape()).doesNotContain(left.replace("http://", "\""));
-        assertThat(sample("weir_instance_state", authority, "state=\"drained\"")).isEqualTo("1.0");
+        assertThat(sample("weir_instance_state", authority, "state=\"drained\""))
+                .isEqualTo("1.0");
         assertThat(answered(Door.COMPILED, CALLS)).isEqualTo(CALLS);
         assertThat(servers.get(index).requests()).as("after the reload").isEqualTo(before);
 
@@ -227,8 +229,7 @@ class InstancesIT {
 
     /** The value of the only sample of an instance with these labels. */
     private String sample(String name, String authority, String... labels) throws IOException {
-        List<String> lines = scrape()
-                .lines()
+        List<String> lines = scrape().lines()
                 .filter(line -> line.startsWith(name + "{")
                         && line.contains("instance=\"" + authority + "\"")
                         && Stream.of(labels).allMatch(line::contains))

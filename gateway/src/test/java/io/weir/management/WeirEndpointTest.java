@@ -332,7 +332,8 @@ class WeirEndpointTest {
         assertThat(json(drained.getBody()).at("/breaker/state").stringValue()).isEqualTo("closed");
         assertThat(instances.out()).containsExactly(instances.all().get(1));
 
-        assertThat(states(change(replicated, "10.0.0.2:80", "return"))).containsExactly("closed", "half-open", "closed");
+        assertThat(states(change(replicated, "10.0.0.2:80", "return")))
+                .containsExactly("closed", "half-open", "closed");
         assertThat(recentEvents.last())
                 .extracting(event -> event.kind().word(), RecentEvents.Event::text, RecentEvents.Event::by)
                 .containsExactly(
@@ -349,10 +350,12 @@ class WeirEndpointTest {
         WeirEndpoint replicated = endpoint(fixture.backend(meters, fixture.instances(REPLICAS)));
 
         for (int i = 0; i < 2; i++) {
-            assertThat(states(change(replicated, "10.0.0.2:80", "drain"))).containsExactly("closed", "drained", "closed");
+            assertThat(states(change(replicated, "10.0.0.2:80", "drain")))
+                    .containsExactly("closed", "drained", "closed");
         }
         change(replicated, "10.0.0.2:80", "return");
-        assertThat(states(change(replicated, "10.0.0.1:80", "return"))).containsExactly("closed", "half-open", "closed");
+        assertThat(states(change(replicated, "10.0.0.1:80", "return")))
+                .containsExactly("closed", "half-open", "closed");
         assertThat(recentEvents.last()).hasSize(2);
     }
 
@@ -400,10 +403,14 @@ class WeirEndpointTest {
         Instances instances = fixture.instances(REPLICAS);
         WeirEndpoint replicated = endpoint(fixture.backend(meters, instances));
 
-        assertThat(replicated.change("orders", "open", "10.0.0.2:80", "drain", null).block())
+        assertThat(replicated
+                        .change("orders", "open", "10.0.0.2:80", "drain", null)
+                        .block())
                 .extracting(WebEndpointResponse::getStatus)
                 .isEqualTo(400);
-        assertThat(replicated.change("orders", null, "10.0.0.2:80", "drain", Map.of("deadline", "1s")).block())
+        assertThat(replicated
+                        .change("orders", null, "10.0.0.2:80", "drain", Map.of("deadline", "1s"))
+                        .block())
                 .extracting(WebEndpointResponse::getStatus)
                 .isEqualTo(400);
         assertThat(instances.out()).isEmpty();
@@ -429,8 +436,8 @@ class WeirEndpointTest {
         second.failed(1, fixture.clock.get());
         second.health().resilience4j().transitionToOpenState();
 
-        JsonNode shown = json(endpoint(fixture.backend(meters, instances)).one("orders"))
-                .at("/instances/1");
+        JsonNode shown =
+                json(endpoint(fixture.backend(meters, instances)).one("orders")).at("/instances/1");
 
         ((ObjectNode) shown.get("breaker")).remove("since");
         ((ObjectNode) shown.get("breaker")).remove("nextProbeMs");
@@ -469,12 +476,7 @@ class WeirEndpointTest {
 
     private WeirEndpoint endpoint(Backend backend) {
         return new WeirEndpoint(
-                new OneBackend(backend),
-                fixture.engine,
-                fixture.guard,
-                fixture.drain,
-                changes,
-                recentEvents);
+                new OneBackend(backend), fixture.engine, fixture.guard, fixture.drain, changes, recentEvents);
     }
 
     private WebEndpointResponse<Object> force(String backend, @Nullable String word) {

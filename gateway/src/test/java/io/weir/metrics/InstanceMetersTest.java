@@ -46,7 +46,8 @@ class InstanceMetersTest {
         assertThat(value(Meters.INSTANCE_CALLS, "b:2", "outcome", "failed")).isEqualTo(1);
         assertThat(value(Meters.INSTANCE_LATENCY, "b:2")).isEqualTo(.02);
         assertThat(value(Meters.INSTANCE_LATENCY, "a:1")).isZero();
-        assertThat(value(Meters.INSTANCE_CONNECTIONS, "b:2", "state", "acquired")).isZero();
+        assertThat(value(Meters.INSTANCE_CONNECTIONS, "b:2", "state", "acquired"))
+                .isZero();
         assertState("b:2", "closed");
 
         second.health().resilience4j().transitionToOpenState();
@@ -113,7 +114,8 @@ class InstanceMetersTest {
         all.get(299).served(3 * MS, fixture.clock.get());
         all.get(299).health().resilience4j().transitionToOpenState();
 
-        assertThat(value(Meters.INSTANCE_CALLS, "others", "outcome", "answered")).isEqualTo(2);
+        assertThat(value(Meters.INSTANCE_CALLS, "others", "outcome", "answered"))
+                .isEqualTo(2);
         assertThat(value(Meters.INSTANCE_LATENCY, "others")).isEqualTo(.003);
         assertThat(value(Meters.INSTANCE_WEIGHT, "others")).isEqualTo(44);
         assertThat(value(Meters.INSTANCE_STATE, "others", "state", "closed")).isEqualTo(43);

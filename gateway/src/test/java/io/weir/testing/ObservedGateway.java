@@ -135,8 +135,7 @@ public final class ObservedGateway implements AutoCloseable {
 
     public Backend backend(BackendObserver observer) {
         return backend(
-                observer,
-                Instances.of(new Instance(URI.create("http://user:secret@orders:8080"), pool, health)));
+                observer, Instances.of(new Instance(URI.create("http://user:secret@orders:8080"), pool, health)));
     }
 
     public Backend backend(BackendObserver observer, Instances instances) {
@@ -150,16 +149,7 @@ public final class ObservedGateway implements AutoCloseable {
                 new BitSet(),
                 Enforcement.FULL);
         return new Backend(
-                settings,
-                bulkhead,
-                limit,
-                streams,
-                null,
-                instances,
-                retryBudget,
-                serviceTime,
-                null,
-                observer);
+                settings, bulkhead, limit, streams, null, instances, retryBudget, serviceTime, null, observer);
     }
 
     public Route route(Backend backend, @Nullable Fallback fallback, RouteObserver observer) {
