@@ -760,6 +760,7 @@ class DashboardBrowserIT {
     @Test
     @Tag(OWN_GATEWAY)
     @EnabledIfSystemProperty(named = "pictures", matches = ".+")
+    @SuppressWarnings("FutureReturnValueIgnored") // A call that fails is part of the picture.
     void takesThePicturesOfTheDocumentation() throws IOException, InterruptedException {
         List<TestBackend> started = new ArrayList<>();
         List<String> replicas = new ArrayList<>();
