@@ -126,7 +126,9 @@ class InstancesScenarioTest {
         assertThat(simulation.bulkhead.inUse()).as("permits").isZero();
     }
 
-    /** One call at a time, and a call that took long before the drain: no other call shows that this is over. */
+    /**
+     * One call at a time, and a call that took long before the drain: no other call shows that this is over.
+     */
     @Test
     void sendsCallsToAReturnedInstanceThatWasSlowBefore() {
         InstancesSimulation simulation = calm(2, 20);
@@ -146,7 +148,9 @@ class InstancesScenarioTest {
         assertThat(slow.calls).isGreaterThan(before + 2);
     }
 
-    /** Operators force the breaker of the backend and release it, while another one has drained an instance. */
+    /**
+     * Operators force the breaker of the backend and release it, while another one has drained an instance.
+     */
     @Test
     void keepsADrainedInstanceOutWhateverIsForcedOnTheBackend() {
         InstancesSimulation simulation = calm(3, 20);
@@ -188,6 +192,25 @@ class InstancesScenarioTest {
         assertThat(simulation.replicas.subList(1, 3)).noneMatch(Replica::isOpen);
         simulation.advance(DEADLINE);
         assertThat(simulation.bulkhead.inUse()).as("permits").isZero();
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1})
+    void sendsACallThatAnOpenBreakerWouldHaveRefusedToNoDrainedInstance(int index) {
+        InstancesSimulation simulation =
+                new InstancesSimulation(2, DEADLINE, LIMIT, SEED, new Enforcement(true, false, true));
+        Replica drained = simulation.replicas.get(index);
+        Replica failing = simulation.replicas.get(1 - index);
+        drained.instance.health().drain();
+        failing.fault = Fault.ERRORS;
+        simulation.traffic(100, Duration.ofSeconds(2));
+        assertThat(simulation.health.state()).isEqualTo(State.OPEN);
+        int before = failing.calls;
+
+        simulation.traffic(100, Duration.ofSeconds(2));
+
+        assertThat(failing.calls).as("not refused").isGreaterThan(before + 100);
+        assertThat(drained.calls).isZero();
     }
 
     @Test

@@ -94,6 +94,10 @@ final class InstancesSimulation {
     private final LimitInForce limitInForce;
 
     InstancesSimulation(int count, Duration deadline, int limit, long seed) {
+        this(count, deadline, limit, seed, Enforcement.FULL);
+    }
+
+    InstancesSimulation(int count, Duration deadline, int limit, long seed, Enforcement enforcement) {
         channel.freezeTime();
         random = new Random(seed);
         // Far from zero, as on a real machine.
@@ -128,7 +132,7 @@ final class InstancesSimulation {
                 deadline.toNanos(),
                 BackendSettings.bits(Set.of(500)),
                 BackendSettings.bits(Set.of()),
-                Enforcement.FULL);
+                enforcement);
         Backend backend = new Backend(
                 backendSettings,
                 bulkhead,
