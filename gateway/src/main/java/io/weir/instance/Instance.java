@@ -73,12 +73,17 @@ public final class Instance implements Choice.Candidate {
     }
 
     /** Scheme and authority, as endpoints and the log show it: the URI may hold a user name and password. */
-    public String address() {
-        return addressOf(uri);
+    public String shownAddress() {
+        return shownAddressOf(uri);
     }
 
-    /** The {@link #address} of the instance at a URI. */
-    public static String addressOf(URI uri) {
+    /** The {@link #shownAddress} without the scheme; it tells the instances of a backend apart. */
+    public String shownAuthority() {
+        return authorityOf(uri);
+    }
+
+    /** The {@link #shownAddress} of the instance at a URI. */
+    public static String shownAddressOf(URI uri) {
         return uri.getScheme() + "://" + authorityOf(uri);
     }
 

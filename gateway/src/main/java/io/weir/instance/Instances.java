@@ -134,7 +134,7 @@ public final class Instances {
      */
     public @Nullable Instance find(String address) {
         for (Instance one : all) {
-            if (address.equals(one.address()) || address.equals(one.authority())) {
+            if (address.equals(one.shownAddress()) || address.equals(one.shownAuthority())) {
                 return one;
             }
         }

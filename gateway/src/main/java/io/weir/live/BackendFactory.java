@@ -249,7 +249,7 @@ public final class BackendFactory {
 
     private Health instanceHealth(Health backend, BackendProperties properties, URI uri, CompartmentPermits permits) {
         String name = backend.resilience4j().getName();
-        String address = Instance.addressOf(uri);
+        String address = Instance.shownAddressOf(uri);
         Health health = Health.ofInstance(name, address, healthSettings(properties), permits, nanoClock, random);
         recentEvents.watch(registries.breakers(), backend.resilience4j(), address, health);
         return health;

@@ -252,7 +252,7 @@ public record BackendView(
         private static InstanceView of(Instance instance) {
             long latencyNanos = instance.lastLatencyNanos();
             return new InstanceView(
-                    instance.address(),
+                    instance.shownAddress(),
                     instance.weight(),
                     instance.inFlight(),
                     latencyNanos == 0 ? null : latencyNanos / NANOS_PER_MILLI,
@@ -310,7 +310,7 @@ public record BackendView(
             waiting.put(priority.word(), bulkhead.queued(priority));
         }
         return new BackendView(
-                backend.instances().all().stream().map(Instance::address).collect(Collectors.joining(", ")),
+                backend.instances().all().stream().map(Instance::shownAddress).collect(Collectors.joining(", ")),
                 backend.settings().deadlineNanos() / NANOS_PER_MILLI,
                 new Calls(
                         bulkhead.inUse(),

@@ -171,7 +171,7 @@ public class WeirEndpoint {
             return refusal(
                     WebEndpointResponse.STATUS_NOT_FOUND,
                     "instance: " + address + " (expected: an instance of " + backend.name() + ", such as "
-                            + instances.first().address() + ")");
+                            + instances.first().shownAddress() + ")");
         }
         Health health = instance.health();
         if (isDrain && !health.isDrained() && !instances.mayDrain(instance)) {
@@ -191,7 +191,7 @@ public class WeirEndpoint {
             String done = isDrain ? "drained" : "returned";
             log.warn(
                     "Instance {} of backend {} {} by {}: it was {} with {} calls under way, and is {}",
-                    instance.address(),
+                    instance.shownAddress(),
                     backend.name(),
                     done,
                     by,
@@ -201,7 +201,7 @@ public class WeirEndpoint {
             recentEvents.add(
                     isDrain ? RecentEvents.Kind.INSTANCE_DRAINED : RecentEvents.Kind.INSTANCE_RETURNED,
                     backend.name(),
-                    "Instance " + instance.address() + " was " + done,
+                    "Instance " + instance.shownAddress() + " was " + done,
                     by);
         }
         return new WebEndpointResponse<>(BackendView.of(backend));

@@ -92,11 +92,11 @@ final class InstanceMeters {
     private Map<String, List<Instance>> byTag(List<Instance> all) {
         Map<String, List<Instance>> next = new LinkedHashMap<>();
         all.stream()
-                .map(Instance::authority)
+                .map(Instance::shownAuthority)
                 .filter(shown::containsKey)
                 .forEach(tag -> next.put(tag, new ArrayList<>()));
         for (Instance instance : all) {
-            String tag = instance.authority();
+            String tag = instance.shownAuthority();
             if (!next.containsKey(tag) && next.size() - (next.containsKey(OTHERS) ? 1 : 0) >= MAX_ADDRESSES) {
                 tag = OTHERS;
             }

@@ -75,7 +75,7 @@ class RecentEventsTest {
             List<Instance> instances = fixture.instances(List.of("a:1", "b:2")).all();
             recentEvents.watch(breakers);
             instances.forEach(instance ->
-                    recentEvents.watch(breakers, fixture.health.resilience4j(), instance.address(), instance.health()));
+                    recentEvents.watch(breakers, fixture.health.resilience4j(), instance.shownAddress(), instance.health()));
             CircuitBreaker ejected = instances.getFirst().health().resilience4j();
 
             ejected.transitionToOpenState();
@@ -108,7 +108,7 @@ class RecentEventsTest {
             List<Instance> instances = fixture.instances(List.of("a:1", "b:2")).all();
             recentEvents.watch(breakers);
             instances.forEach(instance ->
-                    recentEvents.watch(breakers, fixture.health.resilience4j(), instance.address(), instance.health()));
+                    recentEvents.watch(breakers, fixture.health.resilience4j(), instance.shownAddress(), instance.health()));
 
             fixture.health.resilience4j().transitionToOpenState();
 
