@@ -17,6 +17,7 @@ import io.weir.live.LiveBackends;
 import io.weir.live.PoolFactory;
 import io.weir.live.Resilience4jRegistries;
 import io.weir.live.RetiredGenerations;
+import io.weir.management.RecentEvents;
 import io.weir.metrics.ClusterMeters;
 import io.weir.metrics.MeterBook;
 import java.util.Objects;
@@ -77,7 +78,8 @@ class BackendConfiguration {
             Resilience4jRegistries registries,
             PoolFactory pools,
             MeterBook meterBook,
-            Engine engine) {
+            Engine engine,
+            RecentEvents recentEvents) {
         BackendFactory factory = new BackendFactory(
                 registries,
                 pools,
@@ -85,7 +87,8 @@ class BackendConfiguration {
                 properties.littlesLaw(),
                 System::nanoTime,
                 () -> ThreadLocalRandom.current().nextDouble(),
-                engine::leave);
+                engine::leave,
+                recentEvents);
         return new LiveBackends(
                 factory,
                 sources,

@@ -1,16 +1,18 @@
 package io.weir.dashboard;
 
 import io.weir.management.BackendView;
+import java.util.List;
 
 /**
  * The severity of a backend's worst problem; the dashboard shows the most serious backends first.
  *
  * <p>Problems that callers notice rank first, by the share of callers affected. Then come breakers that an
- * operator has forced, then early signs: slow calls, a queue, no free permit.
+ * operator has forced, then early signs: slow calls, an ejected instance, a queue, no free permit.
  *
  * @param score 0: no problem; 100: no call is served
  * @param word the worst problem: {@code open}, {@code half-open}, {@code failing}, {@code forced-open},
- *     {@code forced-closed}, {@code hanging}, {@code queueing}, {@code full}, or {@code calm} for none
+ *     {@code forced-closed}, {@code hanging}, {@code instance-out}, {@code queueing}, {@code full}, or
+ *     {@code calm} for none
  */
 record Severity(int score, String word) {
 
@@ -20,6 +22,7 @@ record Severity(int score, String word) {
     private static final int HALF_OPEN = 75;
     private static final int FORCED = 60;
     private static final int HANGING = 30;
+    private static final int INSTANCE_OUT = 28;
     private static final int QUEUEING = 25;
     private static final int FULL = 20;
     /**
@@ -55,6 +58,9 @@ record Severity(int score, String word) {
         if (now.breaker().overdue() > 0) {
             worst = worse(worst, new Severity(HANGING, "hanging"));
         }
+        if (hasEjectedInstance(now)) {
+            worst = worse(worst, new Severity(INSTANCE_OUT, "instance-out"));
+        }
         if (calls.waiting() > 0) {
             worst = worse(worst, new Severity(QUEUEING, "queueing"));
         }
@@ -62,6 +68,15 @@ record Severity(int score, String word) {
             worst = worse(worst, new Severity(FULL, "full"));
         }
         return worst;
+    }
+
+    /** An instance that an operator has drained is no problem. */
+    private static boolean hasEjectedInstance(BackendView now) {
+        List<BackendView.InstanceView> instances = now.instances();
+        return instances != null
+                && instances.stream()
+                        .map(one -> one.breaker().state())
+                        .anyMatch(state -> state.equals("open") || state.equals("half-open"));
     }
 
     private static Severity worse(Severity one, Severity other) {

@@ -21,6 +21,10 @@
  * ({@link io.weir.metrics.ExchangeTotals}). Percentiles cover one gateway and ten seconds: they are only for
  * display. Alerts use the histograms in Prometheus.
  *
+ * <p><b>Instances.</b> The card of a backend with several instances has a cell for each. Up to eight are
+ * lines with address, state and load. More are small cells: of an instance that is closed its calls in
+ * flight, else its state. All have the same tooltip, and all cells of a card are one tab stop.
+ *
  * <p><b>Order.</b> {@link io.weir.dashboard.Severity} reduces the problems of a backend to one word and one
  * number, so that the most serious backend is on top.
  *

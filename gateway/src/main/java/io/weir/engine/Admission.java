@@ -380,6 +380,8 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
             foundNoRoom = true;
             return null;
         }
+        // Without enforcement the call is sent all the same, but not to an instance that an operator drained.
+        instance = instance.health().isDrained() ? instances.firstUndrained() : instance;
         exchange.record().instance = instance;
         return enterOpenBackend(instance.health(), now);
     }

@@ -140,7 +140,7 @@ final class HealthEvidence {
             return;
         }
         if (balanced != null) {
-            balanced.unserved(backendNanos, now);
+            balanced.failed(backendNanos, now);
         }
         if (probe == null) {
             health.failed(generation, backendNanos, failure, now);
@@ -185,7 +185,7 @@ final class HealthEvidence {
     /** A sign of overload: no failure of the backend, but a single instance that shows it has failed. */
     private void overloaded(long backendNanos, BackendFailure failure, long now) {
         if (balanced != null && !isReported) {
-            balanced.unserved(backendNanos, now);
+            balanced.failed(backendNanos, now);
             health.overloaded(generation, failure, now);
         }
         ignored();

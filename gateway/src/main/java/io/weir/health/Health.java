@@ -4,6 +4,7 @@ import io.github.resilience4j.circuitbreaker.CircuitBreaker.State;
 import io.github.resilience4j.core.metrics.Metrics.Outcome;
 import io.github.resilience4j.core.metrics.Snapshot;
 import io.weir.health.HealthState.Closed;
+import io.weir.health.HealthState.Drained;
 import io.weir.health.HealthState.Forced;
 import io.weir.health.HealthState.HalfOpen;
 import io.weir.health.HealthState.Open;
@@ -11,6 +12,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.DoubleSupplier;
 import java.util.function.LongSupplier;
@@ -29,7 +31,8 @@ import org.slf4j.LoggerFactory;
  *                                 failing, stalled
  * </pre>
  *
- * <p>An operator forces the backend open or closed in any state, and releases it into {@code CLOSED}.
+ * <p>An operator forces the backend open or closed in any state, and releases it into {@code CLOSED}. An
+ * operator drains an instance in any state, and returns it into {@code HALF_OPEN}.
  *
  * <p>The class is longer than others, and stays whole: one file shows every transition.
  *
@@ -56,12 +59,28 @@ public final class Health {
         void giveBack(int calls);
     }
 
+    /** Receives the transitions of an instance. */
+    @FunctionalInterface
+    public interface TransitionListener {
+
+        /**
+         * The instance has changed its state. Called on event loops; must not block.
+         *
+         * @param why the evidence
+         * @param isWithPeers whether all instances of the backend open at once
+         */
+        void changed(State from, State to, String why, boolean isWithPeers);
+    }
+
     private static final Logger log = LoggerFactory.getLogger(Health.class);
 
     private static final long SETTLED_NANOS = TimeUnit.SECONDS.toNanos(1);
     private static final long RELAPSE_NANOS = TimeUnit.SECONDS.toNanos(10);
     private static final int MAX_RELAPSES = 5;
     private static final double NANOS_PER_SECOND = 1e9;
+
+    /** The word for an instance that an operator has taken out. */
+    public static final String DRAINED = "drained";
 
     /** The subject of log lines, such as {@code backend orders}. */
     private final String subject;
@@ -84,6 +103,10 @@ public final class Health {
     private volatile int capOfOnly = Integer.MAX_VALUE;
     /** Only judged within a group. */
     private final RecentOutcomes recent = new RecentOutcomes();
+    /** Of an instance: the openings in which its peers did not open, too. */
+    private final AtomicLong ejections = new AtomicLong();
+
+    private volatile TransitionListener whenChanged = (from, to, why, isWithPeers) -> {};
 
     /**
      * A health without any evidence: closed.
@@ -325,6 +348,9 @@ public final class Health {
             case Open open -> {
                 // The call was sent before the instances opened.
             }
+            case Drained drained -> {
+                // Only an instance is drained, and no results are pooled in its health.
+            }
         }
     }
 
@@ -445,6 +471,13 @@ public final class Health {
         whenOpened = action;
     }
 
+    /**
+     * Sets the receiver of an instance's transitions, as long as it has peers; it replaces the previous one.
+     */
+    public void whenChanged(TransitionListener listener) {
+        whenChanged = listener;
+    }
+
     // ---------------------------------------------------------------- the operator, and the configuration
 
     /** Forces the breaker open: it refuses every call until {@linkplain #release() released}. */
@@ -482,6 +515,47 @@ public final class Health {
         replace(fresh("released by an operator"));
     }
 
+    /**
+     * Takes an instance out: it gets neither calls nor probes until it {@linkplain #restore() returns}. Its
+     * calls under way end as they would have, and are no evidence. A state that an operator forces on the
+     * backend does not return it.
+     */
+    public void drain() {
+        HealthState seen = state.get();
+        while (!(seen instanceof Drained)
+                && !transition(
+                        seen,
+                        new Drained(seen.generation(), rates(seen), nanoClock.getAsLong(), "drained by an operator"))) {
+            seen = state.get();
+        }
+    }
+
+    /**
+     * Returns a drained instance: with the ramp of a recovering one, since it may have restarted meanwhile,
+     * or in the state that an operator forces on the backend. No effect on any other instance.
+     */
+    public void restore() {
+        HealthGroup group = peers;
+        Forced forced = group == null ? null : group.forced();
+        long now = nanoClock.getAsLong();
+        if (state.get() instanceof Drained drained) {
+            transition(
+                    drained,
+                    forced == null
+                            ? ramp(0, now, "returned by an operator")
+                            : new Forced(
+                                    forced.generation() == null ? null : new Generation(now),
+                                    window(),
+                                    now,
+                                    forced.why()));
+        }
+    }
+
+    /** Whether an operator has taken the instance out. */
+    public boolean isDrained() {
+        return state.get() instanceof Drained;
+    }
+
     /** Opens the breaker as if the backend had failed. For Resilience4j's interface. */
     void openNow() {
         HealthState seen = state.get();
@@ -512,9 +586,13 @@ public final class Health {
         }
         HealthState seen = state.get();
         // A state that an operator forces at the same moment stays.
-        while (!(seen instanceof Forced) && !transition(seen, fresh("other settings"))) {
+        while (!isOperators(seen) && !transition(seen, fresh("other settings"))) {
             seen = state.get();
         }
+    }
+
+    private static boolean isOperators(HealthState seen) {
+        return seen instanceof Forced || seen instanceof Drained;
     }
 
     /**
@@ -712,8 +790,8 @@ public final class Health {
                         seen,
                         new Forced(
                                 forced.generation() == null ? null : new Generation(now), window(), now, forced.why()));
-            case Closed closed -> {
-                // Nothing to take over.
+            case Closed _, Drained _ -> {
+                // Nothing to take over: the drain is of the instance, not of the backend.
             }
         }
     }
@@ -730,9 +808,12 @@ public final class Health {
     }
 
     private void halfOpen(Open from, String why, long now) {
+        transition(from, ramp(from.relapses(), now, why));
+    }
+
+    private HalfOpen ramp(int relapses, long now, String why) {
         int start = settings.breaker().permittedNumberOfCallsInHalfOpenState();
-        HalfOpen ramp = new HalfOpen(new Generation(now), window(), start, from.relapses(), now, why);
-        transition(from, ramp);
+        return new HalfOpen(new Generation(now), window(), start, relapses, now, why);
     }
 
     private void close(HalfOpen from, long now) {
@@ -769,9 +850,16 @@ public final class Health {
             compartment.giveBack(ended.close());
         }
         compartment.limitChanged();
-        report(from.word(), to);
         HealthGroup group = peers;
-        if (group != null && (from.word() != to.word() || from instanceof Forced)) {
+        boolean isWithPeers = group != null && group.isOpeningAll();
+        if (to instanceof Open && !isWithPeers) {
+            ejections.incrementAndGet();
+        }
+        report(from.word(), to);
+        if (group != null && from.word() != to.word()) {
+            whenChanged.changed(from.word(), to.word(), to.why(), isWithPeers);
+        }
+        if (group != null && (from.word() != to.word() || isOperators(from))) {
             if (to.generation() == null || from.generation() == null) {
                 recent.clear();
             }
@@ -789,6 +877,7 @@ public final class Health {
             case HalfOpen ramp -> log.info("Breaker of {} half-opened: {}", subject, ramp.why());
             case Closed closed -> log.info("Breaker of {} closed: {}", subject, closed.why());
             case Forced forced -> log.warn("Breaker of {} is {}", subject, stateWord(forced.word()));
+            case Drained drained -> log.warn("Breaker of {} is {}", subject, DRAINED);
         }
         face.publishTransition(from, to.word());
     }
@@ -811,9 +900,19 @@ public final class Health {
         };
     }
 
+    /** The word for the present state, as metrics and endpoints show it. */
+    public String word() {
+        return isDrained() ? DRAINED : stateWord(state());
+    }
+
     /** Whether an operator holds the state. */
     public boolean isForced() {
-        return state.get() instanceof Forced;
+        return isOperators(state.get());
+    }
+
+    /** Openings without all other instances of the backend, since the start. */
+    public long ejections() {
+        return ejections.get();
     }
 
     /** The evidence that led to the present state. */
@@ -859,6 +958,7 @@ public final class Health {
             case HalfOpen ramp -> ramp.window().snapshot();
             case Open open -> open.lastRates();
             case Forced forced -> forced.window().snapshot();
+            case Drained drained -> drained.lastRates();
         };
     }
 
@@ -889,9 +989,10 @@ public final class Health {
         return overdue.get() + (group == null ? 0 : group.overdue());
     }
 
-    /** Calls with a permit that the present state has let in. */
+    /** Calls with a permit that the present state has let in; of a drained instance, those under way. */
     public int inFlight() {
-        Generation generation = generation();
+        HealthState seen = state.get();
+        Generation generation = seen instanceof Drained drained ? drained.leaving() : seen.generation();
         return generation == null ? 0 : generation.inFlight();
     }
 
@@ -914,6 +1015,15 @@ public final class Health {
     /** Whether an instance has as many calls as its share of the backend's limit. */
     public boolean isAtShare() {
         return inFlight() >= share * compartment.limit();
+    }
+
+    boolean isOpen() {
+        return state.get() instanceof Open;
+    }
+
+    @Nullable
+    Forced forced() {
+        return state.get() instanceof Forced forced ? forced : null;
     }
 
     boolean isRamping() {

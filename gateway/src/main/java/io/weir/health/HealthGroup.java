@@ -3,6 +3,7 @@ package io.weir.health;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -206,11 +207,25 @@ public final class HealthGroup {
     }
 
     void forceAll(boolean isOpen) {
-        members.forEach(isOpen ? Health::forceOpen : Health::forceClosed);
+        notDrained().forEach(isOpen ? Health::forceOpen : Health::forceClosed);
     }
 
     void releaseAll() {
-        members.forEach(Health::release);
+        notDrained().forEach(Health::release);
+    }
+
+    /** Another operator may have drained an instance for a reason of its own. */
+    private Stream<Health> notDrained() {
+        return members.stream().filter(member -> !member.isDrained());
+    }
+
+    /** The state that an operator forces on the backend; null: none. */
+    HealthState.@Nullable Forced forced() {
+        return backend.forced();
+    }
+
+    boolean isOpeningAll() {
+        return openingAll.get() > 0;
     }
 
     void halfOpenAll() {
@@ -315,7 +330,8 @@ public final class HealthGroup {
     long nanosToNextProbe() {
         long least = Long.MAX_VALUE;
         for (Health member : members) {
-            if (member.generation() == null) {
+            // A drained instance is not probed.
+            if (member.isOpen()) {
                 least = Math.min(least, member.nanosToNextProbe());
             }
         }

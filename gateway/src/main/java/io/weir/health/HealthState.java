@@ -63,6 +63,24 @@ sealed interface HealthState {
     }
 
     /**
+     * An operator has taken the instance out. It gets neither calls nor probes; its calls under way end.
+     *
+     * @param leaving the generation of the calls under way; null: the instance was out already
+     */
+    record Drained(@Nullable Generation leaving, Snapshot lastRates, long since, String why) implements HealthState {
+
+        @Override
+        public @Nullable Generation generation() {
+            return null;
+        }
+
+        @Override
+        public State word() {
+            return State.FORCED_OPEN;
+        }
+    }
+
+    /**
      * The backend has answered again: the limit on calls starts low and grows with each good answer.
      *
      * <p>A single failure does not end the ramp. The breaker opens again if the first three calls all fail,

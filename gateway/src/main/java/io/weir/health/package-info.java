@@ -45,6 +45,12 @@
  * the probe, at intervals that double up to half a minute. The limit on calls follows the share of the
  * instances that are in.
  *
+ * <p><b>Drained by hand.</b> An operator takes an instance out with {@link io.weir.health.Health#drain}. The
+ * state is one of its own, and not a forced one: a forced state belongs to the backend, and an operator who
+ * forces and releases the backend must not return an instance that another operator has drained. A drained
+ * instance gets no probes. Its calls end and are no evidence. It returns with a ramp, since it may have
+ * restarted.
+ *
  * <p><b>Only the backend's behaviour is evidence.</b> The engine decides which results are reported: the
  * gateway's own refusals, pauses and local errors never count, nor do callers that leave earlier than
  * described above, or that set deadlines which no backend can meet. Results of calls that were sent before

@@ -3,6 +3,7 @@ package io.weir.instance;
 import io.weir.health.Health;
 import java.net.URI;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.LongAdder;
 
 /**
  * One instance of a backend: an address with its own connections and its own health. A reload that keeps the
@@ -24,6 +25,8 @@ public final class Instance implements Choice.Candidate {
     private final PeakEwma latency;
     private final SlowStart slowStart;
     private final AtomicInteger streams;
+    private final LongAdder answeredCalls;
+    private final LongAdder failedCalls;
     private volatile long waitingSince;
 
     /**
@@ -34,7 +37,15 @@ public final class Instance implements Choice.Candidate {
      * @param health whether calls go to the instance; of a backend's only instance, the health of the backend
      */
     public Instance(InstanceAddress address, Pool pool, Health health) {
-        this(address, pool, health, new PeakEwma(), new SlowStart(), new AtomicInteger());
+        this(
+                address,
+                pool,
+                health,
+                new PeakEwma(),
+                new SlowStart(),
+                new AtomicInteger(),
+                new LongAdder(),
+                new LongAdder());
     }
 
     /** An instance whose host is resolved by each new connection. */
@@ -48,13 +59,17 @@ public final class Instance implements Choice.Candidate {
             Health health,
             PeakEwma latency,
             SlowStart slowStart,
-            AtomicInteger streams) {
+            AtomicInteger streams,
+            LongAdder answeredCalls,
+            LongAdder failedCalls) {
         this.latency = latency;
         this.slowStart = slowStart;
         this.streams = streams;
+        this.answeredCalls = answeredCalls;
+        this.failedCalls = failedCalls;
         this.address = address;
         this.uri = address.shown();
-        this.authority = authority(address.uri());
+        this.authority = authorityOf(address.uri());
         this.weight = address.weight();
         this.pool = pool;
         this.health = health;
@@ -65,11 +80,19 @@ public final class Instance implements Choice.Candidate {
         this(uri, 1, pool, health);
     }
 
-    /** The same instance with another weight. */
-    public Instance withWeight(int other) {
-        return other == weight
+    /** The same instance with another weight, or other connections. */
+    public Instance with(int otherWeight, Pool otherPool) {
+        return otherWeight == weight && otherPool == pool
                 ? this
-                : new Instance(address.withWeight(other), pool, health, latency, slowStart, streams);
+                : new Instance(
+                        address.withWeight(otherWeight),
+                        otherPool,
+                        health,
+                        latency,
+                        slowStart,
+                        streams,
+                        answeredCalls,
+                        failedCalls);
     }
 
     /** Whether connections to the address lead to this instance. */
@@ -89,13 +112,23 @@ public final class Instance implements Choice.Candidate {
         return uri;
     }
 
-    private static String authority(URI uri) {
-        return uri.getPort() == -1 ? uri.getHost() : uri.getHost() + ':' + uri.getPort();
+    /** Scheme and authority, as endpoints and the log show it: the URI may hold a user name and password. */
+    public String shownAddress() {
+        return shownAddressOf(uri);
     }
 
-    /** {@link #uri} without the scheme; it tells the instances of a backend apart. */
+    /** The {@link #shownAddress} without the scheme; it tells the instances of a backend apart. */
     public String shownAuthority() {
-        return authority(uri);
+        return authorityOf(uri);
+    }
+
+    /** The {@link #shownAddress} of the instance at a URI. */
+    public static String shownAddressOf(URI uri) {
+        return uri.getScheme() + "://" + authorityOf(uri);
+    }
+
+    private static String authorityOf(URI uri) {
+        return uri.getPort() == -1 ? uri.getHost() : uri.getHost() + ':' + uri.getPort();
     }
 
     /** The value of {@code Host}: the backend's name, without a port if the URI has none. */
@@ -135,6 +168,13 @@ public final class Instance implements Choice.Candidate {
     /** A call was answered well in this time. */
     public void served(long latencyNanos, long now) {
         latency.record(latencyNanos, now);
+        answeredCalls.increment();
+    }
+
+    /** A call has failed after this time, or was answered with a sign of overload. */
+    public void failed(long waitedNanos, long now) {
+        unserved(waitedNanos, now);
+        failedCalls.increment();
     }
 
     /** A call has ended without a good answer after this time. */
@@ -165,6 +205,25 @@ public final class Instance implements Choice.Candidate {
     /** Streams and WebSockets under way. */
     public int streams() {
         return streams.get();
+    }
+
+    /**
+     * Returns the instance after an operator has drained it. Its latency from before says nothing about now,
+     * and a high one would keep calls away from the instance at low traffic.
+     */
+    public void restore() {
+        latency.forget();
+        health.restore();
+    }
+
+    /** Calls that were answered well, since the start. */
+    public long answeredCalls() {
+        return answeredCalls.sum();
+    }
+
+    /** Calls that have failed, or were answered with a sign of overload, since the start. */
+    public long failedCalls() {
+        return failedCalls.sum();
     }
 
     /** Calls under way, and streams: each of them is load, also while it is idle. */

@@ -121,7 +121,8 @@ public final class Instances {
             Standing now = standing();
             standing = now;
             for (Instance out : now.out) {
-                if (!before.out.contains(out)) {
+                // The calls of an instance that an operator has taken out end there.
+                if (!before.out.contains(out) && !out.health().isForced()) {
                     onOpened.accept(out);
                 }
             }
@@ -195,7 +196,45 @@ public final class Instances {
         return false;
     }
 
-    /** The instances that get no calls but probes. */
+    /**
+     * The instance at an address; null: there is none.
+     *
+     * @param address scheme and authority, or the authority only
+     */
+    public @Nullable Instance find(String address) {
+        for (Instance one : all) {
+            if (address.equals(one.shownAddress()) || address.equals(one.shownAuthority())) {
+                return one;
+            }
+        }
+        return null;
+    }
+
+    /**
+     * Whether an operator may drain an instance: not the last one that takes calls, nor the last one that is
+     * not drained. Those who want to stop all calls force the breaker of the backend open.
+     */
+    public boolean mayDrain(Instance one) {
+        boolean isIn = one.health().isIn();
+        for (Instance other : all) {
+            if (other != one && (isIn ? other.health().isIn() : !other.health().isDrained())) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** The first instance that no operator has drained. */
+    public Instance firstUndrained() {
+        for (Instance one : all) {
+            if (!one.health().isDrained()) {
+                return one;
+            }
+        }
+        return all.getFirst();
+    }
+
+    /** The instances that get no calls but probes; those that an operator has drained get none. */
     public List<Instance> out() {
         return standing.out;
     }

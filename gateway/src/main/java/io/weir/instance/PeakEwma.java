@@ -42,6 +42,11 @@ final class PeakEwma {
         }
     }
 
+    /** Forgets all latencies. */
+    void forget() {
+        average = 0;
+    }
+
     /** The usual latency when the last call was recorded; 0: none is. */
     long lastNanos() {
         return (long) average;

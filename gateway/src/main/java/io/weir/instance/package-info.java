@@ -33,6 +33,9 @@
  * a failure never lowers it. A silence that is longer than the usual latency counts as latency. So an
  * instance that hangs gets only a few calls even before its health opens.
  *
+ * <p>An operator drains an instance by hand ({@link io.weir.instance.Instances#mayDrain} has the exception).
+ * Unlike those of an ejected instance, its calls are not moved to other instances, since it still answers.
+ *
  * <p>Rejected alternatives: the least loaded of all instances sends the calls of all gateways to the same
  * one. Round-robin sends a slow instance as many calls as a fast one. Envoy's panic mode, which sends calls
  * to ejected instances when few are left, makes callers wait for instances that are known to be down.

@@ -21,6 +21,7 @@ import io.weir.limit.QueueingBulkhead;
 import io.weir.limit.RegisteredBulkhead;
 import io.weir.limit.TenantKey;
 import io.weir.limit.Tenants;
+import io.weir.management.RecentEvents;
 import io.weir.metrics.BackendMeters;
 import io.weir.metrics.MeterBook;
 import io.weir.metrics.MeterScope;
@@ -52,6 +53,7 @@ public final class BackendFactory {
     private final LongSupplier nanoClock;
     private final DoubleSupplier random;
     private final Consumer<Instance> onOpened;
+    private final RecentEvents recentEvents;
 
     /**
      * A factory of a gateway's backends.
@@ -60,6 +62,7 @@ public final class BackendFactory {
      * @param nanoClock {@link System#nanoTime}, except in tests
      * @param random 0 (inclusive) to 1 (exclusive); jitters probes
      * @param onOpened is told each instance that opens while others of its backend may be in
+     * @param recentEvents receives the ejections of instances
      */
     public BackendFactory(
             Resilience4jRegistries registries,
@@ -68,8 +71,10 @@ public final class BackendFactory {
             LittlesLawProperties littlesLaw,
             LongSupplier nanoClock,
             DoubleSupplier random,
-            Consumer<Instance> onOpened) {
+            Consumer<Instance> onOpened,
+            RecentEvents recentEvents) {
         this.onOpened = onOpened;
+        this.recentEvents = recentEvents;
         this.registries = registries;
         this.pools = pools;
         this.meterBook = meterBook;
@@ -250,7 +255,7 @@ public final class BackendFactory {
                 address -> new Instance(
                         address,
                         pool(name, properties, address, plan),
-                        instanceHealth(name, properties, address, permits)));
+                        instanceHealth(health, properties, address, permits)));
     }
 
     /** The instances after a change; those whose address stays keep their connections and their health. */
@@ -276,15 +281,14 @@ public final class BackendFactory {
                     .orElse(null);
             Pool pool = known != null && isReusable ? known.pool() : pool(name, properties, address, plan);
             if (known == null || present.isSingle()) {
-                Instance created = new Instance(address, pool, instanceHealth(name, properties, address, permits));
+                Instance created =
+                        new Instance(address, pool, instanceHealth(old.health(), properties, address, permits));
                 if (known == null) {
                     created.startSlowly(nanoClock.getAsLong());
                 }
                 return created;
             }
-            return pool == known.pool()
-                    ? known.withWeight(address.weight())
-                    : new Instance(address, pool, known.health());
+            return known.with(address.weight(), pool);
         });
     }
 
@@ -306,10 +310,12 @@ public final class BackendFactory {
     }
 
     private Health instanceHealth(
-            String name, BackendProperties properties, InstanceAddress address, CompartmentPermits permits) {
-        URI uri = address.shown();
-        String shown = uri.getScheme() + "://" + uri.getRawAuthority();
-        return Health.ofInstance(name, shown, healthSettings(properties), permits, nanoClock, random);
+            Health backend, BackendProperties properties, InstanceAddress address, CompartmentPermits permits) {
+        String name = backend.resilience4j().getName();
+        String shown = Instance.shownAddressOf(address.shown());
+        Health health = Health.ofInstance(name, shown, healthSettings(properties), permits, nanoClock, random);
+        recentEvents.watch(registries.breakers(), backend.resilience4j(), shown, health);
+        return health;
     }
 
     private Pool pool(String name, BackendProperties properties, InstanceAddress address, BackendPlan plan) {

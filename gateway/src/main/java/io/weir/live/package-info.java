@@ -47,10 +47,11 @@
  * keeps its measurements, also while an operator's number replaces it. A breaker with equal settings keeps
  * its state and its window. If only figures differ that are derived from the deadline or the limit, it keeps
  * its state and starts with an empty window. If its own settings differ, it starts closed with an empty
- * window; a state that an operator forced stays forced even then. A pool stays unless the address, the
- * protocol or the {@code connection} properties change; its capacity grows with the permits. The time series
- * of a route or backend continue as long as its name exists. {@link io.weir.live.RouteRecorder} is the part
- * of a route that writes them.
+ * window; a state that an operator forced stays forced even then, and an instance that an operator drained
+ * stays drained while its address stays. A pool stays unless the address, the protocol or the
+ * {@code connection} properties change; its capacity grows with the permits. The time series of a route or
+ * backend continue as long as its name exists. {@link io.weir.live.RouteRecorder} is the part of a route that
+ * writes them.
  *
  * <h2>Concurrency</h2>
  *

@@ -150,7 +150,7 @@ public record BackendView(
             CircuitBreaker.State state = health.state();
             boolean open = state == CircuitBreaker.State.OPEN;
             return new BreakerView(
-                    Health.stateWord(state),
+                    health.word(),
                     health.isForced(),
                     health.settings().breaker().enforce(),
                     Instant.now()
@@ -223,11 +223,24 @@ public record BackendView(
      * @param weight share of the calls, relative to the other weights
      * @param active calls under way that the breaker has let in since it last opened
      * @param latencyMs the usual latency, as of the last call; null: not known
-     * @param breaker the instance's own circuit breaker
+     * @param answered calls that were answered well, since the start
+     * @param failed calls that failed, or were answered with a sign of overload, since the start
+     * @param ejections times that the instance was taken out because it failed and others did not, since the
+     *     start
+     * @param breaker the instance's own circuit breaker; its state is {@code drained} while an operator has
+     *     taken the instance out
      * @param pool the connections to the instance
      */
     public record InstanceView(
-            String uri, int weight, int active, @Nullable Double latencyMs, BreakerView breaker, Connections pool) {
+            String uri,
+            int weight,
+            int active,
+            @Nullable Double latencyMs,
+            long answered,
+            long failed,
+            long ejections,
+            BreakerView breaker,
+            Connections pool) {
 
         static @Nullable List<InstanceView> of(Instances instances) {
             if (instances.isSingle()) {
@@ -239,18 +252,16 @@ public record BackendView(
         private static InstanceView of(Instance instance) {
             long latencyNanos = instance.lastLatencyNanos();
             return new InstanceView(
-                    address(instance),
+                    instance.shownAddress(),
                     instance.weight(),
                     instance.inFlight(),
                     latencyNanos == 0 ? null : latencyNanos / NANOS_PER_MILLI,
+                    instance.answeredCalls(),
+                    instance.failedCalls(),
+                    instance.health().ejections(),
                     BreakerView.of(instance.health()),
                     Connections.of(instance.pool()));
         }
-    }
-
-    /** Scheme and authority. Not the whole URI: it may hold a user name and password. */
-    private static String address(Instance instance) {
-        return instance.uri().getScheme() + "://" + instance.shownAuthority();
     }
 
     /** The addresses of a backend; of its only instance, the name. */
@@ -258,7 +269,7 @@ public record BackendView(
         return instances.isSingle()
                 ? instances.first().uri().getScheme() + "://"
                         + instances.first().authority()
-                : instances.all().stream().map(BackendView::address).collect(Collectors.joining(", "));
+                : instances.all().stream().map(Instance::shownAddress).collect(Collectors.joining(", "));
     }
 
     /**

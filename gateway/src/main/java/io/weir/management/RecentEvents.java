@@ -4,6 +4,7 @@ import com.fasterxml.jackson.annotation.JsonValue;
 import io.github.resilience4j.circuitbreaker.CircuitBreaker;
 import io.github.resilience4j.circuitbreaker.CircuitBreaker.StateTransition;
 import io.github.resilience4j.circuitbreaker.CircuitBreakerRegistry;
+import io.weir.health.Health;
 import io.weir.health.RegisteredBreaker;
 import java.time.Instant;
 import java.time.InstantSource;
@@ -11,11 +12,12 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
 import java.util.Locale;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The last {@value #CAPACITY} changes, for the dashboard: transitions of breakers, actions of operators,
- * changes of the configuration. The log has all of them.
+ * The last {@value #CAPACITY} changes, for the dashboard: transitions of breakers, ejections of instances,
+ * actions of operators, changes of the configuration. The log has all of them.
  */
 // Concurrency: guarded by its monitor, held for a copy of some references. Breakers change their state on
 // event loops, but seldom.
@@ -31,6 +33,9 @@ public final class RecentEvents {
         BREAKER_CLOSED,
         BREAKER_FORCED,
         BREAKER_RELEASED,
+        INSTANCE_EJECTED,
+        INSTANCE_RETURNED,
+        INSTANCE_DRAINED,
         LIMIT_CHANGED,
         CONFIGURATION_RELOADED,
         CONFIGURATION_REFUSED;
@@ -90,14 +95,44 @@ public final class RecentEvents {
         breakers.getAllCircuitBreakers().forEach(breaker -> watch(breakers, breaker));
     }
 
+    /**
+     * Adds the ejections of an instance and its returns from now on. Not added: an opening of all instances,
+     * which is an opening of the backend's breaker, and the relapses of an instance that has not returned,
+     * since these would push out all other events.
+     *
+     * @param backend the breaker of the instance's backend
+     * @param address scheme and authority of the instance
+     */
+    public void watch(CircuitBreakerRegistry breakers, CircuitBreaker backend, String address, Health instance) {
+        AtomicBoolean isEjected = new AtomicBoolean();
+        instance.whenChanged((from, to, why, isWithPeers) -> {
+            if (!isCurrent(breakers, backend)) {
+                return;
+            }
+            String name = backend.getName();
+            if (to == CircuitBreaker.State.OPEN && !isWithPeers && !isEjected.getAndSet(true)) {
+                add(Kind.INSTANCE_EJECTED, name, "Instance " + address + " was ejected: " + why, null);
+            } else if (to == CircuitBreaker.State.CLOSED && isEjected.getAndSet(false) && !isForced(from)) {
+                add(Kind.INSTANCE_RETURNED, name, "Instance " + address + " takes its share of the calls again", null);
+            } else if (isForced(to)) {
+                isEjected.set(false);
+            }
+        });
+    }
+
+    /**
+     * The breaker of a removed backend still serves its last exchanges. A new backend may have the same name,
+     * so the transitions of a removed one are not shown.
+     */
+    private static boolean isCurrent(CircuitBreakerRegistry breakers, CircuitBreaker breaker) {
+        return breakers.find(breaker.getName())
+                .filter(found -> found == breaker)
+                .isPresent();
+    }
+
     private void watch(CircuitBreakerRegistry breakers, CircuitBreaker breaker) {
         breaker.getEventPublisher().onStateTransition(event -> {
-            // The breaker of a removed backend still serves its last exchanges. A new backend may have the
-            // same name, so these transitions are not shown.
-            boolean isCurrent = breakers.find(breaker.getName())
-                    .filter(found -> found == breaker)
-                    .isPresent();
-            if (isCurrent) {
+            if (isCurrent(breakers, breaker)) {
                 addTransition(
                         breaker.getName(),
                         event.getStateTransition(),

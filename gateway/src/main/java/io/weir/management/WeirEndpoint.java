@@ -4,6 +4,8 @@ import io.weir.drain.Drain;
 import io.weir.engine.Backend;
 import io.weir.engine.Engine;
 import io.weir.health.Health;
+import io.weir.instance.Instance;
+import io.weir.instance.Instances;
 import io.weir.overload.OverloadGuard;
 import java.util.Map;
 import java.util.Optional;
@@ -21,7 +23,8 @@ import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Schedulers;
 
 /**
- * The management endpoint {@code weir}: shows the state of the gateway, and changes breakers and limits.
+ * The management endpoint {@code weir}: shows the state of the gateway, and changes breakers, instances and
+ * limits.
  *
  * <ul>
  *   <li>{@code GET /actuator/weir}: the gateway, every backend, every route.
@@ -30,6 +33,10 @@ import reactor.core.scheduler.Schedulers;
  *       released. With {@code "closed"}: permits every call until released; the breaker cannot open. With
  *       {@code "released"}: the breaker decides by itself again; it starts closed, with an empty window. The
  *       change takes effect at once, and is logged with the operator's address.
+ *   <li>The same with <code>{"instance":"10.0.0.1:8080","action":"drain"}</code>: takes one of several
+ *       instances out. It gets neither calls nor probes, its calls under way end, and the backend's limit
+ *       follows. With {@code "return"} it gets calls again, a few at first. An instance stays drained while a
+ *       reload keeps its address. The last instance that takes calls cannot be drained (409).
  *   <li>The same with <code>{"max-concurrent-calls":20}</code> or other limits of the backend ({@link
  *       OperatorChanges#change}): they apply from the next request on, until the next reload, all of them or
  *       none.
@@ -48,7 +55,7 @@ public class WeirEndpoint {
     private final RecentEvents recentEvents;
 
     /** The names of the parameters of the write operation, besides the limits. */
-    static final Set<String> PARAMETERS = Set.of("backend", "breaker");
+    static final Set<String> PARAMETERS = Set.of("backend", "breaker", "instance", "action");
 
     /** The endpoint of a gateway. */
     public WeirEndpoint(
@@ -85,17 +92,27 @@ public class WeirEndpoint {
     }
 
     /**
-     * Forces or releases a backend's breaker, or changes its limits.
+     * Forces or releases a backend's breaker, drains or returns an instance, or changes limits.
      *
+     * @param instance the address of an instance, with or without its scheme; only together with
+     *     {@code action}
+     * @param action {@code drain} or {@code return}
      * @param limits all other members of the body, collected by {@link LimitsArgumentAdvisor}
      */
     @WriteOperation
     public Mono<WebEndpointResponse<Object>> change(
-            @Selector String backend, @Nullable String breaker, @Nullable Map<String, Object> limits) {
+            @Selector String backend,
+            @Nullable String breaker,
+            @Nullable String instance,
+            @Nullable String action,
+            @Nullable Map<String, Object> limits) {
         return Mono.deferContextual(context -> {
             String by = ManagementCaller.of(context);
             // A change of limits reads files and validates them, which would block an event loop.
-            return Mono.fromCallable(() -> change(backend, breaker, limits == null ? Map.of() : limits, by))
+            Map<String, Object> others = limits == null ? Map.of() : limits;
+            return Mono.fromCallable(() -> instance == null && action == null
+                            ? change(backend, breaker, others, by)
+                            : changeInstance(backend, instance, action, breaker != null || !others.isEmpty(), by))
                     .subscribeOn(Schedulers.boundedElastic());
         });
     }
@@ -121,6 +138,73 @@ public class WeirEndpoint {
         return (word == null ? find(name) : changes.withoutReload(() -> findAndForce(name, word, by)))
                 .map(backend -> new WebEndpointResponse<Object>(BackendView.of(backend)))
                 .orElseGet(() -> unknownBackend(name));
+    }
+
+    private WebEndpointResponse<Object> changeInstance(
+            String name, @Nullable String address, @Nullable String action, boolean hasMore, String by) {
+        if (address == null || hasMore) {
+            return refusal(
+                    WebEndpointResponse.STATUS_BAD_REQUEST,
+                    "instance: " + (address == null ? "missing" : address)
+                            + " (expected: instance and action, and nothing else)");
+        }
+        if (action == null || !ACTIONS.contains(action)) {
+            return refusal(
+                    WebEndpointResponse.STATUS_BAD_REQUEST,
+                    "action: " + (action == null ? "missing" : action) + " (expected: drain or return)");
+        }
+        return changes.withoutReload(() -> find(name)
+                .map(backend -> changeInstance(backend, address, action.equals("drain"), by))
+                .orElseGet(() -> unknownBackend(name)));
+    }
+
+    private WebEndpointResponse<Object> changeInstance(Backend backend, String address, boolean isDrain, String by) {
+        Instances instances = backend.instances();
+        if (instances.isSingle()) {
+            return refusal(
+                    WebEndpointResponse.STATUS_BAD_REQUEST,
+                    "instance: " + address + " (expected: a backend with several instances; force the breaker of "
+                            + backend.name() + " open to stop its calls)");
+        }
+        Instance instance = instances.find(address);
+        if (instance == null) {
+            return refusal(
+                    WebEndpointResponse.STATUS_NOT_FOUND,
+                    "instance: " + address + " (expected: an instance of " + backend.name() + ", such as "
+                            + instances.first().shownAddress() + ")");
+        }
+        Health health = instance.health();
+        if (isDrain && !health.isDrained() && !instances.mayDrain(instance)) {
+            return refusal(
+                    STATUS_CONFLICT,
+                    "instance: " + address + " is the last one that takes calls (expected: another one that does;"
+                            + " force the breaker of " + backend.name() + " open to stop all calls)");
+        }
+        if (health.isDrained() != isDrain) {
+            String before = health.word();
+            int active = instance.inFlight();
+            if (isDrain) {
+                health.drain();
+            } else {
+                instance.restore();
+            }
+            String done = isDrain ? "drained" : "returned";
+            log.warn(
+                    "Instance {} of backend {} {} by {}: it was {} with {} calls under way, and is {}",
+                    instance.shownAddress(),
+                    backend.name(),
+                    done,
+                    by,
+                    before,
+                    active,
+                    health.word());
+            recentEvents.add(
+                    isDrain ? RecentEvents.Kind.INSTANCE_DRAINED : RecentEvents.Kind.INSTANCE_RETURNED,
+                    backend.name(),
+                    "Instance " + instance.shownAddress() + " was " + done,
+                    by);
+        }
+        return new WebEndpointResponse<>(BackendView.of(backend));
     }
 
     private Optional<Backend> find(String name) {
@@ -156,6 +240,8 @@ public class WeirEndpoint {
     }
 
     private static final Set<String> WORDS = Set.of("open", "closed", "released");
+    private static final Set<String> ACTIONS = Set.of("drain", "return");
+    private static final int STATUS_CONFLICT = 409;
 
     private static WebEndpointResponse<Object> unknownBackend(String backend) {
         return refusal(WebEndpointResponse.STATUS_NOT_FOUND, "backend: " + backend + " (expected: a configured one)");

@@ -24,18 +24,26 @@
  * log the caller. The endpoint {@code weir} accepts configured backends only, and logs each change with the
  * operator's name and address.
  *
+ * <p><b>Instances are drained through the same endpoint.</b> An operator drains an instance before its
+ * machine is stopped, so its calls end where they are, and it gets no probes. The last instance that takes
+ * calls cannot be drained: that would be an outage, and an operator who wants one forces the breaker open. A
+ * drained instance is the operator's decision: neither a reload that keeps its address nor a forced state of
+ * its backend returns it.
+ *
  * <p><b>Changes through interfaces.</b> {@link io.weir.management.OperatorChanges} and {@link
  * io.weir.management.Gateway} are implemented by the live configuration, which is in a higher package.
  *
  * <p><b>Events.</b> {@link io.weir.management.RecentEvents} keeps the last fifty changes for the dashboard.
+ * An instance that is ejected has one event, and one when it takes its share again; its relapses in between,
+ * and an opening of all instances at once, have none, since they would push out all others.
  * {@link io.weir.management.EventRings} replaces the buffers of Resilience4j's event endpoints, which take a
  * lock for each event on the event loop.
  *
  * <p><b>Concurrency.</b> A change of limits reads and validates files, so it runs on a bounded elastic
  * thread.
  *
- * <p><b>Limitations.</b> A change of the tokens needs a restart. An operator's changes are lost at the next
- * reload and at a restart.
+ * <p><b>Limitations.</b> A change of the tokens needs a restart. An operator's changes of limits are lost at
+ * the next reload, all changes at a restart. A change concerns one gateway.
  */
 @NullMarked
 package io.weir.management;

@@ -39,6 +39,7 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
     private static final int PRIORITIES = Priority.values().length;
 
     private final MeterScope scope;
+    private final InstanceMeters instanceMeters;
     private final String name;
     private final LittlesLaw law;
     private final ExchangeTotals totals = new ExchangeTotals();
@@ -122,15 +123,21 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
         scope.gauge(Meters.RETRY_BUDGET, () -> parts.retryBudget().available(), name);
         breakerGauges(health);
         poolGauges();
+        this.instanceMeters = new InstanceMeters(scope, name);
+        instanceMeters.show(instances);
         limitMeters(limit);
         Supplier<LittlesLaw.Figures> figures = () -> this.law.figures(limit.limit());
         lawGauges(figures);
         scope.bean(LittlesLawBean.nameOf(name), new LittlesLawBean(figures, bulkhead));
     }
 
-    /** Reads these parts from now on; the series and their counts stay. */
+    /**
+     * Reads these parts from now on; the series and their counts stay, except those of instances that are not
+     * among the parts.
+     */
     public void replaceParts(long maxWaitNanos, Instances instances, RetryBudget retryBudget) {
         parts = new Parts(maxWaitNanos, instances, retryBudget);
+        instanceMeters.show(instances);
     }
 
     /** Shows whether this gateway's share of a limit of scope cluster was rounded up to one permit. */

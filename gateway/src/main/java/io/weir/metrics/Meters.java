@@ -11,8 +11,9 @@ import org.jspecify.annotations.Nullable;
  * here.
  *
  * <p>Names are Micrometer's, with dots; {@link #prometheusNames()} gives the names in a Prometheus scrape.
- * The values of all tags are bounded by the configuration or by an enum: a path, a header or an address is
- * never a tag.
+ * The values of all tags are bounded by the configuration or by an enum: a path, a header or a caller's
+ * address is never a tag. The tag {@code instance} is the address of a backend's instance. Prometheus calls
+ * that label {@code exported_instance}, since {@code instance} is the gateway there.
  *
  * <p>A scrape also has Resilience4j's meters ({@code resilience4j_circuitbreaker_*}, {@code
  * resilience4j_bulkhead_*}) and the JVM's. The list stays whole although it has more than 400 lines.
@@ -278,6 +279,69 @@ public enum Meters {
     POOL_PENDING("weir.pool.pending", Kind.GAUGE, null, "Calls with a permit that wait for a connection.", "backend"),
     /** The limit of connections to the backend. */
     POOL_LIMIT("weir.pool.limit", Kind.GAUGE, null, "Limit of connections to the backend.", "backend"),
+    /** The state of each of several instances; of a series, exactly one state is 1. */
+    INSTANCE_STATE(
+            "weir.instance.state",
+            Kind.GAUGE,
+            null,
+            "Of a backend with several instances, 1 for the present state of the instance, 0 for the others: closed,"
+                    + " open, half-open, drained, forced-open, forced-closed. The tag instance is its address, at most"
+                    + " 256 for each backend; 'others' counts the rest.",
+            "backend",
+            "instance",
+            "state"),
+    /** The configured share of an instance. */
+    INSTANCE_WEIGHT(
+            "weir.instance.weight",
+            Kind.GAUGE,
+            null,
+            "Weight of the instance: its share of the calls, relative to the other weights.",
+            "backend",
+            "instance"),
+    /** The load of an instance. */
+    INSTANCE_IN_FLIGHT(
+            "weir.instance.inflight",
+            Kind.GAUGE,
+            null,
+            "Calls in the instance that its breaker has let in since it last opened.",
+            "backend",
+            "instance"),
+    /** The results of an instance. */
+    INSTANCE_CALLS(
+            "weir.instance.calls",
+            Kind.COUNTER,
+            null,
+            "Calls to the instance, by outcome: answered or failed. A failed one was answered with a failure or a sign"
+                    + " of overload, or timed out, or lost its connection. Calls whose callers left are not counted.",
+            "backend",
+            "instance",
+            "outcome"),
+    /** The latency by which calls are distributed. */
+    INSTANCE_LATENCY(
+            "weir.instance.latency",
+            Kind.GAUGE,
+            "seconds",
+            "Usual latency of the instance, by which the calls are distributed: it rises at once and decays in ten"
+                    + " seconds; 0 if not known. Of 'others', the highest one.",
+            "backend",
+            "instance"),
+    /** Shows an instance that fails again and again. */
+    INSTANCE_EJECTIONS(
+            "weir.instance.ejections",
+            Kind.COUNTER,
+            null,
+            "Times that the instance got no more calls, since it failed and others did not.",
+            "backend",
+            "instance"),
+    /** Connections to an instance. */
+    INSTANCE_CONNECTIONS(
+            "weir.instance.connections",
+            Kind.GAUGE,
+            null,
+            "Connections to the instance, by state: acquired or idle.",
+            "backend",
+            "instance",
+            "state"),
     /** The balance of the retry budget. */
     RETRY_BUDGET("weir.retry.budget", Kind.GAUGE, null, "Retries that the retry budget allows now.", "backend"),
     /** λ. */

@@ -1,11 +1,20 @@
 /**
  * The gateway's meters, as a Prometheus scrape and JMX show them.
  *
- * <p><b>One vocabulary.</b> The outcome of an exchange is one word from a bounded list ({@link
- * io.weir.engine.ExchangeOutcomes}), the same in metrics, access log and traces. Every meter is defined in
- * {@link io.weir.metrics.Meters} and created from that definition; a test compares a scrape with the
- * definitions. The value of a tag never comes from a request: paths, headers and addresses are in the access
- * log, where high cardinality costs disk space and does not harm the monitoring.
+ * <p><b>One vocabulary.</b> The outcome of an exchange is one word from a bounded list
+ * ({@link io.weir.engine.ExchangeOutcomes}), the same in metrics, access log and traces. Every meter is
+ * defined in {@link io.weir.metrics.Meters} and created from that definition; a test compares a scrape with
+ * the definitions. The value of a tag never comes from a request: paths, headers and callers' addresses are
+ * in the access log, where high cardinality costs disk space and does not harm the monitoring.
+ *
+ * <p><b>Instances.</b> The tag {@code instance} is the address of one of several instances of a backend
+ * ({@link io.weir.metrics.InstanceMeters}). A backend has at most 256 such tags, about 15 series each; the
+ * instances beyond share the tag {@code others}. A backend with one instance has no such series. The series
+ * of an instance are removed when a configuration without it is committed, while its last calls may still be
+ * under way: their results are in the meters of the backend and in the access log. The name of the tag
+ * collides with Prometheus' own label of the scraped gateway, and Prometheus renames the tag to
+ * {@code exported_instance}. Rejected: another name in the gateway, since the access log and the
+ * configuration say {@code instance}, too.
  *
  * <p><b>Cost.</b> The measure of an edge proxy is requests per core, so observing a request must cost next to
  * nothing. Meters are created with their route or backend. A request finds its meters in an array, by index,

@@ -252,6 +252,10 @@ function createCard(name) {
   const permits = gauge(node, 'Permits');
   const queue = gauge(node, 'Queue');
   const pool = gauge(node, 'Pool');
+  const instancesIn = htmlElement('span', {});
+  const cells = htmlElement('ul', { class: 'cells', 'aria-label': `Instances of ${name}` });
+  const instances = htmlElement('div', { class: 'instances', hidden: '' }, htmlElement('p', {}, 'Instances', instancesIn), cells);
+  node.append(instances);
   const rest = terms(node, 'Waiting and time left', [
     ['Queue wait', 'Mean time that calls waited for their permit'],
     ['Budget left', 'Mean time left of the deadline when calls got their permit'],
@@ -272,6 +276,7 @@ function createCard(name) {
   const limit = htmlElement('button', { type: 'button', 'data-action': 'limit', 'aria-label': `Change the limit of ${name}` }, 'Limit…');
   node.append(trial, htmlElement('div', { class: 'actions' }, open, closed, release, limit));
   return { node, badge, where, picture, circle, spark, ended, bad, rate, share, bar, outcomes, percentiles, permits, queue, pool, rest, law,
+    instances, instancesIn, cells,
     limitSpark, active, line, limitNumber, limitKind, limitReason, trial, open, closed, release };
 }
 
@@ -339,11 +344,14 @@ const REASONS = {
 };
 
 /** Explains the limit in one sentence, without the terms of the algorithm. */
-function limitReason({ binds, inForce, own, min, max, reason, changedAt }, suggested, at) {
+function limitReason({ binds, inForce, own, min, max, reason, changedAt }, suggested, at, instances) {
   const needed = suggested > 0 ? ` The present calls need ${suggested}.` : '';
   if (binds === 'operator') {
     return inForce < own ? `An operator lowered it to ${inForce}; otherwise it is ${own}.`
       : `Fixed by an operator, until the next reload.${needed}`;
+  }
+  if (binds === 'ramp' && instances) {
+    return `Lowered to the share of the instances that take calls; with all of them it is ${own}.`;
   }
   if (binds === 'ramp') {
     return `Lowered while the backend recovers; it grows with each good answer, up to ${own}.`;
@@ -357,11 +365,11 @@ function limitReason({ binds, inForce, own, min, max, reason, changedAt }, sugge
 }
 
 /** Draws the limit, its last two minutes, and its reason. */
-function drawLimit(parts, { limit, law }, figures, at) {
+function drawLimit(parts, { limit, law, instances }, figures, at) {
   setText(parts.limitNumber, `${limit.inForce}`);
   setText(parts.limitKind, `(${limit.binds})`);
   setAttribute(parts.limitKind, 'title', limit.changedAt ? `auto, ${limit.min} to ${limit.max}` : 'a number in the configuration');
-  setText(parts.limitReason, limitReason(limit, law?.suggestedLimit, at));
+  setText(parts.limitReason, limitReason(limit, law?.suggestedLimit, at, instances));
   if (figures) {
     const most = Math.max(1, ...figures.limit, ...figures.active);
     setAttribute(parts.active, 'd', figures.active.some((count) => count > 0) ? area(figures.active, most) : '');
@@ -385,7 +393,7 @@ function drawBackend(parts, backend, busiest, at) {
   setAttribute(parts.badge, 'class', `badge ${now.breaker.state}`);
   setText(parts.badge, breakerText(now));
   setAttribute(parts.badge, 'title', `Since ${new Date(now.breaker.since).toLocaleString()}: ${now.breaker.why}`);
-  setText(parts.where, `${now.uri} · deadline ${time(now.deadlineMs)}${trouble.score > 0 ? ` · ${trouble.word}` : ''}`);
+  setText(parts.where, `${now.instances ? `${now.instances.length} instances` : now.uri} · deadline ${time(now.deadlineMs)}${trouble.score > 0 ? ` · ${trouble.word}` : ''}`);
 
   setAttribute(parts.circle, 'r', (5 + 32 * Math.sqrt(recent.rate / busiest)).toFixed(1));
   parts.circle.style.fill = recent.rate === 0 && level === 'calm' ? 'var(--line)' : colour(recent.troubleShare);
@@ -413,8 +421,61 @@ function drawBackend(parts, backend, busiest, at) {
   parts.rest[2].classList.toggle('warn', now.breaker.overdue > 0);
   setText(parts.rest[3], `${streams.active} of ${streams.limit}`);
   drawLimit(parts, now, figures, at);
+  drawInstances(parts, now.instances);
   drawTrial(parts.trial, now.dryRun);
   drawActions(parts, now.breaker);
+}
+
+/** More instances than these are drawn as small cells instead of lines. */
+const MAX_INSTANCE_LINES = 8;
+
+const authority = (uri) => uri.replace(/^[a-z]+:\/\//, '');
+
+/** Draws a cell for each instance of a backend that has several. */
+function drawInstances(parts, instances) {
+  parts.instances.hidden = !instances;
+  const list = parts.cells;
+  const known = new Map([...list.querySelectorAll('.cell')].map((cell) => [cell.dataset.instance, cell]));
+  const isDense = (instances?.length ?? 0) > MAX_INSTANCE_LINES;
+  parts.instances.classList.toggle('dense', isDense);
+  (instances ?? []).forEach((instance, i) => {
+    let cell = known.get(instance.uri);
+    known.delete(instance.uri);
+    if (!cell) {
+      cell = htmlElement('button', { type: 'button', 'data-action': 'instance', 'data-instance': instance.uri },
+        htmlElement('span', { class: 'address' }, authority(instance.uri)), htmlElement('b'), htmlElement('span', { class: 'load' }));
+      htmlElement('li', {}, cell);
+    }
+    if (list.children[i] !== cell.parentNode) {
+      list.insertBefore(cell.parentNode, list.children[i] ?? null);
+    }
+    drawInstance(cell, instance, isDense);
+  });
+  known.forEach((cell) => cell.parentNode.remove());
+  // Tab stops once at the cells; the arrow keys move between them.
+  if (!list.querySelector('.cell[tabindex="0"]')) {
+    list.querySelector('.cell')?.setAttribute('tabindex', 0);
+  }
+  if (instances) {
+    const states = Map.groupBy(instances, ({ breaker }) => breaker.state);
+    const takers = ['closed', 'half-open', 'forced-closed'].reduce((sum, state) => sum + (states.get(state)?.length ?? 0), 0);
+    const others = [...states].filter(([state]) => state !== 'closed').map(([state, each]) => ` · ${each.length} ${state}`).join('');
+    setText(parts.instancesIn, `${takers} of ${instances.length} take calls${others}`);
+  }
+}
+
+function drawInstance(cell, { uri, weight, active, latencyMs, answered, failed, ejections, breaker }, isDense) {
+  const [, word, load] = cell.children;
+  setAttribute(cell, 'class', `cell ${breaker.state}`);
+  if (!cell.hasAttribute('tabindex')) {
+    cell.setAttribute('tabindex', -1);
+  }
+  setText(word, isDense && breaker.state === 'closed' ? `${active}` : breaker.state);
+  setText(load, `${active} in flight · ${time(latencyMs)}`);
+  setAttribute(cell, 'aria-label', `${authority(uri)}: ${breaker.state}, ${active} in flight, latency ${time(latencyMs)}`);
+  setAttribute(cell, 'title', `${uri}\n${breaker.state} since ${new Date(breaker.since).toLocaleString()}: ${breaker.why}\n`
+    + `${active} in flight, usual latency ${time(latencyMs)}, weight ${weight}\n`
+    + `${number(answered)} answered, ${number(failed)} failed, ejected ${number(ejections)} times`);
 }
 
 /** Shows the possible actions. If the focused button disappears, its counterpart gets the focus. */
@@ -509,7 +570,8 @@ function drawGateway({ gateway, backends, replicas }) {
 }
 
 const KINDS = { 'breaker-opened': 'failed', 'breaker-half-opened': 'shed', 'breaker-closed': 'answered', 'breaker-forced': 'shed',
-  'breaker-released': 'answered', 'limit-changed': 'caller', 'configuration-reloaded': 'caller', 'configuration-refused': 'failed' };
+  'breaker-released': 'answered', 'instance-ejected': 'failed', 'instance-returned': 'answered', 'instance-drained': 'shed',
+  'limit-changed': 'caller', 'configuration-reloaded': 'caller', 'configuration-refused': 'failed' };
 let newestKey = '';
 
 /** Adds new events to the list; the list is live, so a reader announces only these. */
@@ -553,13 +615,15 @@ const QUESTIONS = {
   open: (name) => [`Force the breaker of ${name} open?`, 'The gateway refuses every call to it until the breaker is released.', 'Force open'],
   closed: (name) => [`Force the breaker of ${name} closed?`, 'The gateway permits every call to it until the breaker is released; the breaker cannot open.', 'Force closed'],
   released: (name) => [`Release the breaker of ${name}?`, 'The breaker decides by itself again. It starts closed, with empty counts.', 'Release'],
+  drain: (name, instance) => [`Drain ${instance} of ${name}?`, 'It gets no new calls and no probes until it is returned; its calls end. The limit of the backend shrinks by its share.', 'Drain'],
+  return: (name, instance) => [`Return ${instance} to ${name}?`, 'It gets calls again, a few at first.', 'Return'],
   limit: (name) => [`Change the limit of ${name}?`, 'The limit applies from the next request on, until the configuration is reloaded. Calls in flight keep their permits.', 'Change'],
 };
 
-/** Asks for confirmation, then sends the change. */
-function confirmChange(name, action) {
+/** Asks for confirmation, then sends the change. The instance is null if the change is not about one. */
+function confirmChange(name, action, instance) {
   const dialog = byId('ask');
-  const [title, text, yes] = QUESTIONS[action](name);
+  const [title, text, yes] = QUESTIONS[action](name, instance && authority(instance));
   byId('ask-title').textContent = title;
   byId('ask-text').textContent = text;
   byId('ask-yes').textContent = yes;
@@ -578,7 +642,7 @@ function confirmChange(name, action) {
     if (dialog.returnValue !== 'yes') {
       return;
     }
-    sendChange(name, action === 'limit'
+    sendChange(name, instance ? { instance, action } : action === 'limit'
       ? { 'max-concurrent-calls': byId('ask-calls').valueAsNumber, 'queue-capacity': byId('ask-queue').valueAsNumber }
       : { breaker: action });
   }, { once: true });
@@ -605,7 +669,20 @@ async function sendChange(name, body) {
 byId('backends').addEventListener('click', (event) => {
   const button = event.target.closest('button[data-action]');
   if (button) {
-    confirmChange(button.closest('.card').dataset.backend, button.dataset.action);
+    const { action, instance } = button.dataset;
+    const done = button.classList.contains('drained') ? 'return' : 'drain';
+    confirmChange(button.closest('.card').dataset.backend, action === 'instance' ? done : action, instance ?? null);
+  }
+});
+byId('backends').addEventListener('keydown', (event) => {
+  const cell = event.target.closest('.cell');
+  const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+  if (cell && step) {
+    const cells = [...cell.closest('.cells').querySelectorAll('.cell')];
+    const next = cells[(cells.indexOf(cell) + step + cells.length) % cells.length];
+    cells.forEach((each) => each.setAttribute('tabindex', each === next ? 0 : -1));
+    next.focus();
+    event.preventDefault();
   }
 });
 ['order', 'find'].forEach((id) => byId(id).addEventListener('input', () => {

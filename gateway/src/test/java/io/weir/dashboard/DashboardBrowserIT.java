@@ -17,11 +17,16 @@ import io.weir.testing.TestGateway;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import java.util.logging.Level;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -35,11 +40,13 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInfo;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.openqa.selenium.By;
 import org.openqa.selenium.Keys;
+import org.openqa.selenium.OutputType;
 import org.openqa.selenium.StaleElementReferenceException;
 import org.openqa.selenium.WebElement;
 import org.openqa.selenium.chrome.ChromeDriver;
@@ -646,6 +653,196 @@ class DashboardBrowserIT {
 
         assertThat(reload().problems()).isEmpty();
         awaitText(card("orders"), "Fixed by the configuration.");
+    }
+
+    @Test
+    @Tag(OWN_GATEWAY)
+    void drawsEachInstanceAndDrainsOneAfterConfirmation() {
+        List<String> uris = replicas(3);
+        gateway = setup().instances("replicated", uris).start();
+        open(gateway.managementPort());
+        awaitLive();
+        awaitText(card("replicated") + " .instances", "3 of 3 take calls");
+        assertThat(browser()
+                        .findElement(By.cssSelector(card("orders") + " .instances"))
+                        .isDisplayed())
+                .as("a single instance")
+                .isFalse();
+        String first = cell(uris.getFirst());
+        awaitText(first, uris.getFirst().replace("http://", ""));
+        awaitText(first, "closed");
+        assertThat(browser().findElement(By.cssSelector(first)).getDomAttribute("title"))
+                .contains(uris.getFirst(), "closed since", "the start", "0 in flight");
+
+        click(first);
+        awaitText("#ask", "Drain " + uris.getFirst().replace("http://", "") + " of replicated?");
+        click("#ask-no");
+        click(first);
+        click("#ask-yes");
+        awaitText(first, "drained");
+        awaitText(card("replicated") + " .instances", "2 of 3 take calls · 1 drained");
+        awaitText(card("replicated") + " .reason", "Lowered to the share of the instances that take calls");
+        awaitText("#recent-events [data-kind=instance-drained]", uris.getFirst() + " was drained");
+        assertThat(gateway.backend("replicated").instances().out()).hasSize(1);
+
+        gateway.backend("replicated")
+                .instances()
+                .all()
+                .get(1)
+                .health()
+                .resilience4j()
+                .transitionToOpenState();
+        awaitText(cell(uris.get(1)), "open");
+        awaitText("#recent-events [data-kind=instance-ejected]", uris.get(1) + " was ejected");
+        awaitText(card("replicated") + " .where", "instance-out");
+        click(cell(uris.get(2)));
+        click("#ask-yes");
+        awaitText("#message", "is the last one that takes calls");
+
+        click(first);
+        awaitText("#ask", "Return ");
+        click("#ask-yes");
+        awaitText(card("replicated") + " .instances", "2 of 3 take calls");
+        assertNoBrowserErrors();
+    }
+
+    @Test
+    @Tag(OWN_GATEWAY)
+    void drawsFiftyInstancesAsSmallCells() {
+        List<String> uris = replicas(50);
+        gateway = setup().instances("replicated", uris).start();
+        open(gateway.managementPort());
+        awaitLive();
+        awaitText(card("replicated") + " .instances", "50 of 50 take calls");
+        gateway.backend("replicated").instances().all().get(7).health().drain();
+        gateway.backend("replicated")
+                .instances()
+                .all()
+                .get(9)
+                .health()
+                .resilience4j()
+                .transitionToOpenState();
+        awaitText(cell(uris.get(7)), "drained");
+        awaitText(card("replicated") + " .instances", "48 of 50 take calls · 1 drained · 1 open");
+        assertThat(evaluate("return " + part("replicated", ".cells") + ".offsetHeight", Long.class))
+                .as("height in pixels")
+                .isLessThan(260);
+        assertThat(browser().findElement(By.cssSelector(cell(uris.get(9)))).getAccessibleName())
+                .contains(uris.get(9).replace("http://", ""), "open");
+
+        // One tab stop; the arrow keys move between the cells.
+        tabTo(cell(uris.getFirst()));
+        press(Keys.ARROW_RIGHT);
+        assertFocused(cell(uris.get(1)));
+        press(Keys.ARROW_LEFT);
+        press(Keys.ARROW_LEFT);
+        assertFocused(cell(uris.get(49)));
+        press(Keys.TAB);
+        assertThat(isFocused(".cell")).isFalse();
+        assertNoBrowserErrors();
+    }
+
+    /** Addresses without a server: no call is sent to them. */
+    private static List<String> replicas(int count) {
+        return IntStream.rangeClosed(1, count)
+                .mapToObj(i -> "http://10.20.30." + i + ":8080")
+                .toList();
+    }
+
+    private static String cell(String uri) {
+        return card("replicated") + " [data-instance='" + uri + "']";
+    }
+
+    /**
+     * Takes the pictures of ops/README.md: {@code -Dpictures=DIRECTORY}. Forty seconds of traffic to backends
+     * of which some are in trouble.
+     */
+    @Test
+    @Tag(OWN_GATEWAY)
+    @EnabledIfSystemProperty(named = "pictures", matches = ".+")
+    @SuppressWarnings("FutureReturnValueIgnored") // A call that fails is part of the picture.
+    void takesThePicturesOfTheDocumentation() throws IOException, InterruptedException {
+        List<TestBackend> started = new ArrayList<>();
+        List<String> replicas = new ArrayList<>();
+        for (int i = 0; i < 3; i++) {
+            boolean fails = i == 1;
+            TestBackend replica = TestBackend.start((request, conversation) -> {
+                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(30));
+                conversation.answer(fails ? 500 : 200, "picture");
+            });
+            started.add(replica);
+            replicas.add(replica.uri());
+        }
+        TestBackend slow = TestBackend.start((request, conversation) -> {
+            LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(200));
+            conversation.answer(200, "picture");
+        });
+        TestBackend hanging = TestBackend.healthy();
+        hanging.behave(hanging.hang());
+        started.addAll(List.of(slow, hanging));
+        ScheduledExecutorService callers = Executors.newScheduledThreadPool(2);
+        try {
+            gateway = TestGateway.setup()
+                    .weir("reload: { watch: false }")
+                    .backend("inventory", hanging.uri(), "deadline: 800ms")
+                    .instances("payments", replicas)
+                    .backend("search", slow.uri(), "bulkhead: { max-concurrent-calls: 4, queue-capacity: 8 }")
+                    .backend("orders", backend.uri(), "bulkhead: {}")
+                    .backend("users", backend.uri())
+                    .route("inventory", "inventory")
+                    .route("payments", "payments")
+                    .route("search", "search")
+                    .route("orders", "orders")
+                    .route("users", "users")
+                    .start();
+            Map<String, Integer> perSecond =
+                    Map.of("inventory", 8, "payments", 40, "search", 22, "orders", 50, "users", 8);
+            perSecond.forEach((name, rate) -> callers.scheduleAtFixedRate(
+                    () -> TestCaller.ask(gateway.port(), Door.COMPILED.path(name, "picture")),
+                    0,
+                    1_000_000 / rate,
+                    TimeUnit.MICROSECONDS));
+            open(gateway.managementPort());
+            awaitLive();
+            Thread.sleep(Duration.ofSeconds(40));
+            takePicture("light.png");
+            refuse("deadline: 800ms", "dedline: 800ms");
+            browser()
+                    .executeCdpCommand(
+                            "Emulation.setEmulatedMedia",
+                            Map.of("features", List.of(Map.of("name", "prefers-color-scheme", "value", "dark"))));
+            awaitText("#refused-problems", "dedline");
+            awaitText("#recent-events", "dedline");
+            // Operators see the path that they have given, and not that of a temporary directory.
+            browser().executeScript("""
+                    const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+                    while (texts.nextNode()) {
+                      texts.currentNode.data = texts.currentNode.data.replaceAll(arguments[0], '');
+                    }
+                    """, gateway.file().getParent() + "/");
+            takePicture("dark.png");
+            browser().executeCdpCommand("Emulation.setEmulatedMedia", Map.of("features", List.of()));
+            browser()
+                    .executeCdpCommand(
+                            "Emulation.setDeviceMetricsOverride",
+                            Map.of("width", 390, "height", 1400, "deviceScaleFactor", 1, "mobile", true));
+            takePicture("phone.png");
+        } finally {
+            browser().executeCdpCommand("Emulation.setEmulatedMedia", Map.of("features", List.of()));
+            browser().executeCdpCommand("Emulation.clearDeviceMetricsOverride", Map.of());
+            callers.shutdownNow();
+            started.forEach(TestBackend::close);
+        }
+    }
+
+    private static void takePicture(String name) throws IOException {
+        Files.write(
+                Path.of(System.getProperty("pictures")).resolve(name), browser().getScreenshotAs(OutputType.BYTES));
+    }
+
+    private void refuse(String valid, String invalid) throws IOException {
+        gateway.rewrite(Files.readString(gateway.file()).replace(valid, invalid));
+        assertThat(reload().problems()).isNotEmpty();
     }
 
     @Test

@@ -3,7 +3,9 @@ package io.weir.dashboard;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.weir.management.BackendView;
+import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -36,29 +38,42 @@ class SeverityTest {
                 .isGreaterThan(Severity.of(view("closed", 10, 10, 10), 0).score());
     }
 
+    @ParameterizedTest
+    @CsvSource({"open, instance-out", "half-open, instance-out", "drained, calm", "closed, calm"})
+    void ratesAnEjectedInstance(String state, String word) {
+        assertThat(Severity.of(view("closed", 0, 0, 0, List.of(instance("closed"), instance(state))), 0)
+                        .word())
+                .isEqualTo(word);
+    }
+
+    private static BackendView.InstanceView instance(String state) {
+        return new BackendView.InstanceView(
+                "http://10.0.0.1:80", 1, 0, null, 0, 0, 0, breaker(state, 0), new BackendView.Connections(0, 0, 0, 1));
+    }
+
+    private static BackendView.BreakerView breaker(String state, int overdue) {
+        return new BackendView.BreakerView(
+                state, state.startsWith("forced"), true, "2026-01-01T00:00:00Z", "", null, null, overdue, 0, null);
+    }
+
     private static BackendView view(String state, int active, int waiting, int overdue) {
+        return view(state, active, waiting, overdue, null);
+    }
+
+    private static BackendView view(
+            String state, int active, int waiting, int overdue, @Nullable List<BackendView.InstanceView> instances) {
         return new BackendView(
                 "http://orders",
                 800,
                 new BackendView.Calls(active, 10, waiting, Map.of(), 10, 100),
                 new BackendView.LimitView(10, "fixed", 10, 10, 10, null, null, null, "fixed", null),
                 new BackendView.Streams(0, 1),
-                new BackendView.BreakerView(
-                        state,
-                        state.startsWith("forced"),
-                        true,
-                        "2026-01-01T00:00:00Z",
-                        "",
-                        null,
-                        null,
-                        overdue,
-                        0,
-                        null),
+                breaker(state, overdue),
                 new BackendView.Connections(0, 0, 0, 1),
                 null,
                 null,
                 0,
                 null,
-                null);
+                instances);
     }
 }

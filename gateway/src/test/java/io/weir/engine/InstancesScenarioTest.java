@@ -97,6 +97,147 @@ class InstancesScenarioTest {
 
     @ParameterizedTest
     @ValueSource(ints = {20, 300})
+    void drainsAnInstanceByHandWithoutLosingACallAndReturnsIt(int perSecond) {
+        InstancesSimulation simulation = calm(3, perSecond);
+        Replica drained = simulation.replicas.getFirst();
+        while (drained.instance.inFlight() == 0) {
+            simulation.traffic(perSecond, Duration.ofMillis(5));
+        }
+        int underWay = drained.instance.inFlight();
+        int before = drained.calls;
+        long answeredBefore = drained.instance.answeredCalls();
+        drained.instance.health().drain();
+
+        assertThat(drained.instance.inFlight()).as("calls under way").isEqualTo(underWay);
+        assertThat(simulation.bulkhead.maxConcurrentCalls()).as("limit").isEqualTo(LIMIT * 2 / 3);
+        simulation.traffic(perSecond, Duration.ofSeconds(10));
+        assertThat(drained.calls).as("new calls").isEqualTo(before);
+        assertThat(drained.probes).as("probes").isZero();
+        assertThat(drained.instance.inFlight()).as("calls under way").isZero();
+        assertThat(drained.instance.answeredCalls()).as("its calls ended there").isEqualTo(answeredBefore + underWay);
+        assertThat(drained.instance.health().word()).isEqualTo("drained");
+
+        drained.instance.restore();
+        assertThat(drained.instance.health().state()).as("a ramp").isEqualTo(State.HALF_OPEN);
+        simulation.traffic(perSecond, Duration.ofSeconds(10));
+        simulation.advance(DEADLINE);
+        assertThat(drained.instance.health().state()).isEqualTo(State.CLOSED);
+        assertThat(drained.calls).as("gets calls again").isGreaterThan(before);
+        assertThat(simulation.failed()).isZero();
+        assertThat(simulation.hasOpened).isFalse();
+        assertThat(simulation.bulkhead.maxConcurrentCalls()).as("limit").isEqualTo(LIMIT);
+        assertThat(simulation.bulkhead.inUse()).as("permits").isZero();
+    }
+
+    /**
+     * One call at a time, and a call that took long before the drain: no other call shows that this is over.
+     */
+    @Test
+    void sendsCallsToAReturnedInstanceThatWasSlowBefore() {
+        InstancesSimulation simulation = calm(2, 20);
+        Replica slow = simulation.replicas.getFirst();
+        slow.service = Duration.ofMillis(700);
+        while (slow.instance.lastLatencyNanos() < Duration.ofMillis(500).toNanos()) {
+            simulation.traffic(20, Duration.ofMillis(100));
+        }
+        slow.instance.health().drain();
+        slow.service = Duration.ofMillis(20);
+        simulation.traffic(2, Duration.ofSeconds(2));
+        int before = slow.calls;
+
+        slow.instance.restore();
+        simulation.traffic(2, Duration.ofSeconds(5));
+
+        assertThat(slow.calls).isGreaterThan(before + 2);
+    }
+
+    /**
+     * Operators force the breaker of the backend and release it, while another one has drained an instance.
+     */
+    @Test
+    void keepsADrainedInstanceOutWhateverIsForcedOnTheBackend() {
+        InstancesSimulation simulation = calm(3, 20);
+        Replica drained = simulation.replicas.getFirst();
+        drained.instance.health().drain();
+        int before = drained.calls;
+
+        simulation.health.forceOpen();
+        simulation.health.release();
+        assertThat(drained.instance.health().isDrained()).isTrue();
+        simulation.health.forceClosed();
+        simulation.traffic(20, Duration.ofSeconds(5));
+        assertThat(drained.instance.health().isDrained()).isTrue();
+        assertThat(drained.calls).isEqualTo(before);
+
+        drained.instance.restore();
+        assertThat(drained.instance.health().word()).as("as the backend").isEqualTo("forced-closed");
+        simulation.health.release();
+        assertThat(drained.instance.health().word()).isEqualTo("closed");
+        simulation.traffic(20, Duration.ofSeconds(5));
+        assertThat(drained.calls).isGreaterThan(before);
+        assertThat(simulation.failed()).isZero();
+    }
+
+    /** A drained instance that hangs: its calls end by their deadlines, and no other instance is blamed. */
+    @Test
+    void endsTheCallsOfADrainedInstanceThatHangsByTheirDeadlines() {
+        InstancesSimulation simulation = calm(3, 300);
+        Replica drained = simulation.replicas.getFirst();
+        drained.fault = Fault.HANG;
+        while (drained.faultyCalls < 2) {
+            simulation.traffic(300, Duration.ofMillis(2));
+        }
+        drained.instance.health().drain();
+        simulation.traffic(300, Duration.ofSeconds(5));
+
+        assertThat(simulation.failed()).as("the calls under way").isEqualTo(drained.faultyCalls);
+        assertThat(drained.instance.health().isDrained()).isTrue();
+        assertThat(simulation.replicas.subList(1, 3)).noneMatch(Replica::isOpen);
+        simulation.advance(DEADLINE);
+        assertThat(simulation.bulkhead.inUse()).as("permits").isZero();
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1})
+    void sendsACallThatAnOpenBreakerWouldHaveRefusedToNoDrainedInstance(int index) {
+        InstancesSimulation simulation =
+                new InstancesSimulation(2, DEADLINE, LIMIT, SEED, new Enforcement(true, false, true));
+        Replica drained = simulation.replicas.get(index);
+        Replica failing = simulation.replicas.get(1 - index);
+        drained.instance.health().drain();
+        failing.fault = Fault.ERRORS;
+        simulation.traffic(100, Duration.ofSeconds(2));
+        assertThat(simulation.health.state()).isEqualTo(State.OPEN);
+        int before = failing.calls;
+
+        simulation.traffic(100, Duration.ofSeconds(2));
+
+        assertThat(failing.calls).as("not refused").isGreaterThan(before + 100);
+        assertThat(drained.calls).isZero();
+    }
+
+    @Test
+    void opensAndRecoversWithTheInstancesThatAreNotDrained() {
+        InstancesSimulation simulation = calm(3, 300);
+        Replica drained = simulation.replicas.getFirst();
+        drained.instance.health().drain();
+        simulation.replicas.forEach(replica -> replica.fault = Fault.HANG);
+        simulation.traffic(300, Duration.ofSeconds(3));
+        assertThat(simulation.health.state()).isEqualTo(State.OPEN);
+        assertThat(simulation.health.nanosToNextProbe()).as("of the others").isPositive();
+        assertThat(drained.instance.health().isDrained()).isTrue();
+
+        simulation.replicas.forEach(replica -> replica.fault = Fault.NONE);
+        simulation.traffic(300, Duration.ofSeconds(2));
+        simulation.endings.clear();
+        simulation.traffic(300, Duration.ofSeconds(2));
+        assertThat(simulation.answeredShare()).isEqualTo(1);
+        assertThat(drained.probes).isZero();
+        assertThat(drained.instance.health().isDrained()).isTrue();
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {20, 300})
     void opensTheBackendWhereAllInstancesHang(int perSecond) {
         InstancesSimulation simulation = calm(3, perSecond);
         long hungAt = simulation.now();

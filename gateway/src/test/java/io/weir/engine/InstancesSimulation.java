@@ -111,10 +111,24 @@ final class InstancesSimulation {
     private final LimitInForce limitInForce;
 
     InstancesSimulation(int count, Duration deadline, int limit, long seed) {
-        this(count, deadline, limit, seed, LoadBalancingProperties.defaults());
+        this(count, deadline, limit, seed, LoadBalancingProperties.defaults(), Enforcement.FULL);
     }
 
     InstancesSimulation(int count, Duration deadline, int limit, long seed, LoadBalancingProperties balancing) {
+        this(count, deadline, limit, seed, balancing, Enforcement.FULL);
+    }
+
+    InstancesSimulation(int count, Duration deadline, int limit, long seed, Enforcement enforcement) {
+        this(count, deadline, limit, seed, LoadBalancingProperties.defaults(), enforcement);
+    }
+
+    private InstancesSimulation(
+            int count,
+            Duration deadline,
+            int limit,
+            long seed,
+            LoadBalancingProperties balancing,
+            Enforcement enforcement) {
         channel.freezeTime();
         random = new Random(seed);
         // Far from zero, as on a real machine.
@@ -153,7 +167,7 @@ final class InstancesSimulation {
                 TimeUnit.HOURS.toNanos(1),
                 BackendSettings.bits(Set.of(500)),
                 BackendSettings.bits(Set.of()),
-                Enforcement.FULL);
+                enforcement);
         Backend backend = new Backend(
                 backendSettings,
                 bulkhead,

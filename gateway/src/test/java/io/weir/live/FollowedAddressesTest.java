@@ -13,8 +13,10 @@ import io.weir.instance.Instance;
 import io.weir.instance.Pool;
 import io.weir.limit.LittlesLawProperties;
 import io.weir.live.LiveBackends.LeavingPool;
+import io.weir.management.RecentEvents;
 import io.weir.metrics.MeterBook;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -56,7 +58,8 @@ class FollowedAddressesTest {
                     new LittlesLawProperties(Duration.ofSeconds(10)),
                     () -> 0,
                     () -> 0.5,
-                    opened -> {}),
+                    opened -> {},
+                    new RecentEvents(InstantSource.system())),
             new AddressSources(
                     () -> {
                         throw new AssertionError("no name to resolve");

@@ -8,8 +8,10 @@ import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.weir.cluster.Membership;
 import io.weir.config.BackendProperties;
 import io.weir.limit.LittlesLawProperties;
+import io.weir.management.RecentEvents;
 import io.weir.metrics.MeterBook;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.util.HashMap;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
@@ -39,7 +41,8 @@ class LiveBackendsTest {
                     new LittlesLawProperties(Duration.ofSeconds(10)),
                     () -> 0,
                     () -> 0.5,
-                    opened -> {}),
+                    opened -> {},
+                    new RecentEvents(InstantSource.system())),
             new AddressSources(
                     () -> {
                         throw new AssertionError("no name to resolve");

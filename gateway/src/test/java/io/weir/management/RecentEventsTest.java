@@ -5,9 +5,13 @@ import static org.assertj.core.api.Assertions.tuple;
 
 import io.github.resilience4j.circuitbreaker.CircuitBreaker;
 import io.github.resilience4j.circuitbreaker.CircuitBreakerRegistry;
+import io.weir.instance.Instance;
 import io.weir.management.RecentEvents.Event;
 import io.weir.management.RecentEvents.Kind;
+import io.weir.testing.ObservedGateway;
 import java.time.Instant;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 class RecentEventsTest {
@@ -62,6 +66,63 @@ class RecentEventsTest {
         breaker.transitionToClosedState();
 
         assertThat(recentEvents.last()).isEmpty();
+    }
+
+    @Test
+    void addsTheEjectionOfAnInstanceOnceAndItsReturn() {
+        try (ObservedGateway fixture = new ObservedGateway()) {
+            fixture.health.resilience4j().register(breakers);
+            List<Instance> instances = fixture.instances(List.of("a:1", "b:2")).all();
+            recentEvents.watch(breakers);
+            instances.forEach(instance ->
+                    recentEvents.watch(breakers, fixture.health.resilience4j(), instance.shownAddress(), instance.health()));
+            CircuitBreaker ejected = instances.getFirst().health().resilience4j();
+
+            ejected.transitionToOpenState();
+            // A relapse has no event.
+            ejected.transitionToHalfOpenState();
+            ejected.transitionToOpenState();
+            ejected.transitionToHalfOpenState();
+            fixture.clock.addAndGet(TimeUnit.SECONDS.toNanos(1));
+            assertThat(ejected.getState()).isEqualTo(CircuitBreaker.State.CLOSED);
+
+            assertThat(recentEvents.last())
+                    .extracting(Event::backend, Event::kind, Event::text)
+                    .containsExactly(
+                            tuple(
+                                    "orders",
+                                    Kind.INSTANCE_RETURNED,
+                                    "Instance http://a:1 takes its share of the calls again"),
+                            tuple(
+                                    "orders",
+                                    Kind.INSTANCE_EJECTED,
+                                    "Instance http://a:1 was ejected: opened through Resilience4j"));
+            assertThat(instances.getFirst().health().ejections()).isEqualTo(2);
+        }
+    }
+
+    @Test
+    void addsOneEventWhereAllInstancesOpenAtOnce() {
+        try (ObservedGateway fixture = new ObservedGateway()) {
+            fixture.health.resilience4j().register(breakers);
+            List<Instance> instances = fixture.instances(List.of("a:1", "b:2")).all();
+            recentEvents.watch(breakers);
+            instances.forEach(instance ->
+                    recentEvents.watch(breakers, fixture.health.resilience4j(), instance.shownAddress(), instance.health()));
+
+            fixture.health.resilience4j().transitionToOpenState();
+
+            assertThat(instances).noneMatch(instance -> instance.health().isIn());
+            assertThat(instances).allMatch(instance -> instance.health().ejections() == 0);
+            assertThat(recentEvents.last()).extracting(Event::kind).containsExactly(Kind.BREAKER_OPENED);
+
+            instances.getFirst().health().drain();
+            instances.getFirst().health().restore();
+            assertThat(recentEvents.last())
+                    .as("the endpoint adds an operator's changes")
+                    .extracting(Event::kind)
+                    .containsExactly(Kind.BREAKER_CLOSED, Kind.BREAKER_OPENED);
+        }
     }
 
     @Test

@@ -1,6 +1,7 @@
 package io.weir.management;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.tuple;
 
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.weir.door.RouteView;
@@ -8,6 +9,8 @@ import io.weir.drain.Drain;
 import io.weir.engine.Backend;
 import io.weir.engine.BackendObserver;
 import io.weir.health.Health;
+import io.weir.instance.Instance;
+import io.weir.instance.Instances;
 import io.weir.limit.LimitInForce;
 import io.weir.limit.LimitSettings;
 import io.weir.metrics.BackendMeters;
@@ -27,6 +30,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.NullSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
@@ -265,7 +269,7 @@ class WeirEndpointTest {
     @Test
     @ExtendWith(OutputCaptureExtension.class)
     void logsTheOperatorOfAForcedBreaker(CapturedOutput output) {
-        endpoint.change("orders", "open", null)
+        endpoint.change("orders", "open", null, null, null)
                 .contextWrite(context -> context.put(ManagementGuard.CALLER, "192.0.2.7:4711"))
                 .block();
 
@@ -277,7 +281,7 @@ class WeirEndpointTest {
     @Test
     void changesLimits() {
         WebEndpointResponse<Object> response = endpoint.change(
-                        "orders", null, Map.of("max-concurrent-calls", "20", "deadline", "1s"))
+                        "orders", null, null, null, Map.of("max-concurrent-calls", "20", "deadline", "1s"))
                 .contextWrite(context -> context.put(ManagementGuard.CALLER, "192.0.2.7:4711"))
                 .block();
 
@@ -289,7 +293,8 @@ class WeirEndpointTest {
     void changesNothingIfALimitIsInvalid() {
         problems = List.of("max-concurrent-calls: 0 (expected: 1 to 1000000)");
 
-        WebEndpointResponse<Object> response = endpoint.change("orders", "open", Map.of("max-concurrent-calls", "0"))
+        WebEndpointResponse<Object> response = endpoint.change(
+                        "orders", "open", null, null, Map.of("max-concurrent-calls", "0"))
                 .block();
 
         assertThat(response).extracting(WebEndpointResponse::getStatus).isEqualTo(400);
@@ -308,19 +313,175 @@ class WeirEndpointTest {
                 .containsEntry("backend", "orders");
     }
 
+    // ---------------------------------------------------------------- instances
+
+    private static final List<String> REPLICAS = List.of("10.0.0.1:80", "10.0.0.2:80", "10.0.0.3:80");
+
+    @Test
+    @ExtendWith(OutputCaptureExtension.class)
+    void drainsAnInstanceAndReturnsIt(CapturedOutput output) {
+        Instances instances = fixture.instances(REPLICAS);
+        WeirEndpoint replicated = endpoint(fixture.backend(meters, instances));
+
+        WebEndpointResponse<Object> drained = change(replicated, "http://10.0.0.2:80", "drain");
+        assertThat(drained.getStatus()).isEqualTo(200);
+        assertThat(states(drained)).containsExactly("closed", "drained", "closed");
+        JsonNode shown = json(drained.getBody()).at("/instances/1");
+        assertThat(shown.at("/breaker/why").stringValue()).isEqualTo("drained by an operator");
+        assertThat(shown.at("/breaker/forced").booleanValue()).isTrue();
+        assertThat(json(drained.getBody()).at("/breaker/state").stringValue()).isEqualTo("closed");
+        assertThat(instances.out()).containsExactly(instances.all().get(1));
+
+        assertThat(states(change(replicated, "10.0.0.2:80", "return")))
+                .containsExactly("closed", "half-open", "closed");
+        assertThat(recentEvents.last())
+                .extracting(event -> event.kind().word(), RecentEvents.Event::text, RecentEvents.Event::by)
+                .containsExactly(
+                        tuple("instance-returned", "Instance http://10.0.0.2:80 was returned", "192.0.2.7:4711"),
+                        tuple("instance-drained", "Instance http://10.0.0.2:80 was drained", "192.0.2.7:4711"));
+        assertThat(output.getAll())
+                .contains("Instance http://10.0.0.2:80 of backend orders drained by 192.0.2.7:4711: it was closed with"
+                        + " 0 calls under way, and is drained");
+    }
+
+    /** An operator's script may repeat a request whose answer it has not seen. */
+    @Test
+    void repeatsNoChangeOfAnInstance() {
+        WeirEndpoint replicated = endpoint(fixture.backend(meters, fixture.instances(REPLICAS)));
+
+        for (int i = 0; i < 2; i++) {
+            assertThat(states(change(replicated, "10.0.0.2:80", "drain")))
+                    .containsExactly("closed", "drained", "closed");
+        }
+        change(replicated, "10.0.0.2:80", "return");
+        assertThat(states(change(replicated, "10.0.0.1:80", "return")))
+                .containsExactly("closed", "half-open", "closed");
+        assertThat(recentEvents.last()).hasSize(2);
+    }
+
+    @Test
+    void refusesToDrainTheLastInstanceThatTakesCalls() {
+        Instances instances = fixture.instances(REPLICAS);
+        WeirEndpoint replicated = endpoint(fixture.backend(meters, instances));
+        change(replicated, "10.0.0.1:80", "drain");
+        instances.all().get(1).health().resilience4j().transitionToOpenState();
+
+        WebEndpointResponse<Object> refused = change(replicated, "10.0.0.3:80", "drain");
+
+        assertThat(refused.getStatus()).isEqualTo(409);
+        assertThat(json(refused.getBody()).at("/detail").stringValue())
+                .isEqualTo("instance: 10.0.0.3:80 is the last one that takes calls (expected: another one that does;"
+                        + " force the breaker of orders open to stop all calls)");
+        assertThat(instances.all().get(2).health().isIn()).isTrue();
+        assertThat(change(replicated, "10.0.0.2:80", "drain").getStatus())
+                .as("an ejected one")
+                .isEqualTo(200);
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            nullValues = "-",
+            value = {
+                "10.0.0.2:80, -, 400, action: missing (expected: drain or return)",
+                "10.0.0.2:80, Drain, 400, action: Drain (expected: drain or return)",
+                "-, drain, 400, 'instance: missing (expected: instance and action, and nothing else)'",
+                "10.0.0.9:80, drain, 404, 'instance: 10.0.0.9:80 (expected: an instance of orders, such as http://10.0.0.1:80)'"
+            })
+    void refusesAnUnknownInstanceOrAction(
+            @Nullable String instance, @Nullable String action, int status, String detail) {
+        Instances instances = fixture.instances(REPLICAS);
+
+        WebEndpointResponse<Object> refused = change(endpoint(fixture.backend(meters, instances)), instance, action);
+
+        assertThat(refused.getStatus()).isEqualTo(status);
+        assertThat(refused.getBody()).isEqualTo(Map.of("status", status, "detail", detail));
+        assertThat(instances.out()).isEmpty();
+    }
+
+    @Test
+    void changesNothingIfAnInstanceIsDrainedTogetherWithAnotherChange() {
+        Instances instances = fixture.instances(REPLICAS);
+        WeirEndpoint replicated = endpoint(fixture.backend(meters, instances));
+
+        assertThat(replicated
+                        .change("orders", "open", "10.0.0.2:80", "drain", null)
+                        .block())
+                .extracting(WebEndpointResponse::getStatus)
+                .isEqualTo(400);
+        assertThat(replicated
+                        .change("orders", null, "10.0.0.2:80", "drain", Map.of("deadline", "1s"))
+                        .block())
+                .extracting(WebEndpointResponse::getStatus)
+                .isEqualTo(400);
+        assertThat(instances.out()).isEmpty();
+        assertThat(requested).isEmpty();
+        assertThat(fixture.health.isForced()).isFalse();
+    }
+
+    @Test
+    void drainsNoSingleInstance() {
+        WebEndpointResponse<Object> refused = change(endpoint, "orders:8080", "drain");
+
+        assertThat(refused.getStatus()).isEqualTo(400);
+        assertThat(json(refused.getBody()).at("/detail").stringValue())
+                .contains("expected: a backend with several instances");
+        assertThat(fixture.health.isIn()).isTrue();
+    }
+
+    @Test
+    void showsEachOfSeveralInstances() {
+        Instances instances = fixture.instances(REPLICAS);
+        Instance second = instances.all().get(1);
+        second.served(20_000_000, fixture.clock.get());
+        second.failed(1, fixture.clock.get());
+        second.health().resilience4j().transitionToOpenState();
+
+        JsonNode shown =
+                json(endpoint(fixture.backend(meters, instances)).one("orders")).at("/instances/1");
+
+        ((ObjectNode) shown.get("breaker")).remove("since");
+        ((ObjectNode) shown.get("breaker")).remove("nextProbeMs");
+        assertThat(shown).isEqualTo(JsonMapper.shared().readTree("""
+                                {"uri": "http://10.0.0.2:80", "weight": 1, "active": 0, "latencyMs": 20.0,
+                                  "answered": 1, "failed": 1, "ejections": 1,
+                                  "breaker": {"state": "open", "forced": false, "enforced": true,
+                                    "why": "opened through Resilience4j", "failureRate": null, "slowCallRate": null,
+                                    "overdue": 0, "probes": 0},
+                                  "pool": {"acquired": 0, "idle": 0, "pending": 0, "limit": 23}}"""));
+    }
+
+    private static List<String> states(WebEndpointResponse<Object> response) {
+        return json(response.getBody())
+                .get("instances")
+                .valueStream()
+                .map(instance -> instance.at("/breaker/state").stringValue())
+                .toList();
+    }
+
+    private static WebEndpointResponse<Object> change(
+            WeirEndpoint replicated, @Nullable String instance, @Nullable String action) {
+        WebEndpointResponse<Object> response = replicated
+                .change("orders", null, instance, action, null)
+                .contextWrite(context -> context.put(ManagementGuard.CALLER, "192.0.2.7:4711"))
+                .block();
+        if (response == null) {
+            throw new AssertionError("no response");
+        }
+        return response;
+    }
+
     private WeirEndpoint endpoint(BackendObserver observer) {
+        return endpoint(fixture.backend(observer));
+    }
+
+    private WeirEndpoint endpoint(Backend backend) {
         return new WeirEndpoint(
-                new OneBackend(fixture.backend(observer)),
-                fixture.engine,
-                fixture.guard,
-                fixture.drain,
-                changes,
-                recentEvents);
+                new OneBackend(backend), fixture.engine, fixture.guard, fixture.drain, changes, recentEvents);
     }
 
     private WebEndpointResponse<Object> force(String backend, @Nullable String word) {
         WebEndpointResponse<Object> response =
-                endpoint.change(backend, word, null).block();
+                endpoint.change(backend, word, null, null, null).block();
         if (response == null) {
             throw new AssertionError("no response");
         }

@@ -80,6 +80,8 @@ class MetersTest {
         words.addAll(Set.of("critical", "normal", "sheddable"));
         words.addAll(Set.of("exported", "dropped", "failed"));
         words.addAll(Set.of("0.1.0", "25.0.1"));
+        words.addAll(InstanceMeters.STATES);
+        words.addAll(Set.of("orders-1:80", "orders-2:80", "answered"));
 
         for (Matcher sample : samples(scrape())) {
             if (sample.group(2) != null) {
@@ -151,6 +153,7 @@ class MetersTest {
             certificates.watched("edge");
             certificates.show("edge", List.of(new CertificateMeters.Expiry("key", "ssl", Instant.EPOCH)));
             edge.answered("orders-route", 302, 1);
+            new InstanceMeters(book.open(), "orders").show(fixture.instances(List.of("orders-1:80", "orders-2:80")));
             backend.wouldRefuse(Reason.BULKHEAD_FULL);
             backend.retried(true);
             backend.dispatched(Priority.NORMAL, 1, 1);

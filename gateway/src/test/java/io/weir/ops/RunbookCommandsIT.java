@@ -35,6 +35,13 @@ class RunbookCommandsIT {
             "WEIR_READ_ONLY_TOKEN", "read-only-0123456789",
             "WEIR_MANAGEMENT_TOKEN", "management-0123456789");
     private static final String HEALTH = "/actuator/health";
+    /** For the commands that concern one of several instances. No call is sent there. */
+    private static final String INSTANCE = "10.0.0.1:8080";
+
+    private static final String REPLICATED = """
+              backends:
+                replicated: { instances: [ { uri: "http://10.0.0.1:8080" }, { uri: "http://10.0.0.2:8080" } ] }
+            """;
 
     @TempDir
     private static Path directory;
@@ -48,10 +55,11 @@ class RunbookCommandsIT {
         // Placeholders are resolved from system properties, too.
         TOKENS.forEach(System::setProperty);
         Path file = directory.resolve("production.yml");
-        // Only the drain is shorter.
+        // The drain is shorter, and one more backend has several instances.
         Files.writeString(
                 file,
                 Files.readString(PRODUCTION)
+                        .replaceFirst("  backends:\n", REPLICATED)
                         .replaceFirst("delay: 10s", "delay: 0s")
                         .replaceFirst("timeout: 20s", "timeout: 1s"));
         gateway = TestGateway.startWith(file);
@@ -139,7 +147,9 @@ class RunbookCommandsIT {
                         "EDGE",
                         "http://127.0.0.1:" + running.port(),
                         "BACKEND",
-                        "orders",
+                        command.contains("$INSTANCE") ? "replicated" : "orders",
+                        "INSTANCE",
+                        INSTANCE,
                         "JAVA",
                         Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                         "WEIR_JAR",

@@ -381,8 +381,9 @@ class ReloadIT {
     }
 
     private int force(String word) {
-        WebEndpointResponse<Object> response =
-                gateway.bean(WeirEndpoint.class).change("orders", word, null).block();
+        WebEndpointResponse<Object> response = gateway.bean(WeirEndpoint.class)
+                .change("orders", word, null, null, null)
+                .block();
         return response == null ? 0 : response.getStatus();
     }
 

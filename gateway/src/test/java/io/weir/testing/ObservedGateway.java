@@ -27,6 +27,7 @@ import io.weir.health.Health;
 import io.weir.instance.ConnectionProperties;
 import io.weir.instance.Instance;
 import io.weir.instance.Instances;
+import io.weir.instance.LoadBalancingProperties;
 import io.weir.instance.Pool;
 import io.weir.instance.UpstreamProtocol;
 import io.weir.limit.AdaptiveLimit;
@@ -52,6 +53,7 @@ import java.net.URI;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.BitSet;
+import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
@@ -110,7 +112,35 @@ public final class ObservedGateway implements AutoCloseable {
                 serviceTime.littlesLaw());
     }
 
+    /** Instances at these authorities; the fixture's health follows from theirs. */
+    public Instances instances(List<String> authorities) {
+        Instances instances = Instances.of(
+                authorities.stream()
+                        .map(authority -> new Instance(
+                                URI.create("http://" + authority),
+                                pool,
+                                Health.ofInstance(
+                                        "orders",
+                                        "http://" + authority,
+                                        health.settings(),
+                                        TestHealth.permitsOf(bulkhead),
+                                        clock::get,
+                                        () -> 0.5)))
+                        .toList(),
+                health,
+                LoadBalancingProperties.defaults(),
+                bound -> 0,
+                opened -> {});
+        instances.takeOver();
+        return instances;
+    }
+
     public Backend backend(BackendObserver observer) {
+        return backend(
+                observer, Instances.of(new Instance(URI.create("http://user:secret@orders:8080"), pool, health)));
+    }
+
+    public Backend backend(BackendObserver observer, Instances instances) {
         BackendSettings settings = new BackendSettings(
                 "orders",
                 2_000_000_000L,
@@ -120,18 +150,8 @@ public final class ObservedGateway implements AutoCloseable {
                 new BitSet(),
                 new BitSet(),
                 Enforcement.FULL);
-        Instance instance = new Instance(URI.create("http://user:secret@orders:8080"), pool, health);
         return new Backend(
-                settings,
-                bulkhead,
-                limit,
-                streams,
-                null,
-                Instances.of(instance),
-                retryBudget,
-                serviceTime,
-                null,
-                observer);
+                settings, bulkhead, limit, streams, null, instances, retryBudget, serviceTime, null, observer);
     }
 
     public Route route(Backend backend, @Nullable Fallback fallback, RouteObserver observer) {
