@@ -49,7 +49,8 @@ public final class Instances {
      * @param all at least two
      * @param health the health of the backend
      * @param random returns a number from 0 to its argument, exclusive
-     * @param onOpened is told each instance that opens, at least once; it must not block
+     * @param onOpened is told each instance that opens and whose calls may hang, at least once; it must not
+     *     block
      */
     public static Instances of(
             List<Instance> all, Health health, IntUnaryOperator random, Consumer<Instance> onOpened) {
@@ -76,7 +77,7 @@ public final class Instances {
             Standing now = standing();
             standing = now;
             for (Instance out : now.out) {
-                if (!before.out.contains(out)) {
+                if (!before.out.contains(out) && out.health().hasHangingCalls()) {
                     onOpened.accept(out);
                 }
             }

@@ -5,9 +5,11 @@ import io.weir.config.InstanceProperties;
 import io.weir.engine.Backend;
 import io.weir.engine.BackendSettings;
 import io.weir.engine.Enforcement;
+import io.weir.engine.HealthChecker;
 import io.weir.engine.HealthProber;
 import io.weir.engine.ServiceTimeEstimate;
 import io.weir.health.Health;
+import io.weir.health.HealthCheckProperties;
 import io.weir.health.HealthSettings;
 import io.weir.instance.Instance;
 import io.weir.instance.Instances;
@@ -133,7 +135,15 @@ public final class BackendFactory {
                 tenants(properties, null),
                 meters);
         return new ManagedBackend(
-                properties, settings, backend, limit, registered, meters, sslBundle, probers(backend, properties));
+                properties,
+                settings,
+                backend,
+                limit,
+                registered,
+                meters,
+                sslBundle,
+                probers(backend, properties),
+                checker(backend, properties, null));
     }
 
     /**
@@ -169,7 +179,8 @@ public final class BackendFactory {
                 before.registeredBulkhead(),
                 before.meters(),
                 sslBundle,
-                probers(backend, properties));
+                probers(backend, properties),
+                checker(backend, properties, before));
     }
 
     /** Whether a backend's connections use the present SSL bundle. */
@@ -295,6 +306,28 @@ public final class BackendFactory {
                 healthPath == null ? null : HealthProber.ofPath(instance, healthPath, pools.nextLoop(), nanoClock);
             case GRPC_HEALTH -> HealthProber.ofGrpcHealth(instance, pools.nextLoop(), nanoClock);
         };
+    }
+
+    /** The health checks of a backend: those of its predecessor, if they are the same. */
+    private @Nullable HealthChecker checker(
+            Backend backend, BackendProperties properties, @Nullable ManagedBackend before) {
+        HealthCheckProperties check = properties.healthCheck();
+        if (check == null) {
+            return null;
+        }
+        HealthChecker existing = before == null ? null : before.checker();
+        if (before != null
+                && backend.instances() == before.backend().instances()
+                && check.equals(before.properties().healthCheck())) {
+            return existing;
+        }
+        return new HealthChecker(
+                backend.name(),
+                backend.instances().all(),
+                check,
+                existing == null ? pools.nextLoop() : existing.loop(),
+                nanoClock,
+                random);
     }
 
     private static HealthSettings healthSettings(BackendProperties properties) {

@@ -134,9 +134,8 @@ public final class LiveBackends {
                     .filter(pool -> !kept.contains(pool))
                     .forEach(pool -> retired.accept(
                             new RetiredResource(pool, () -> pool.close().subscribe())));
-            before.closeProbers();
         }
-        next.startProbers();
+        next.start(before);
     }
 
     /** Divides the limits of scope {@code cluster} among the gateways again. */
@@ -175,7 +174,7 @@ public final class LiveBackends {
         if (removed == null) {
             throw new IllegalStateException("backend: " + name + " (expected: a backend in force)");
         }
-        removed.closeProbers();
+        removed.stop();
         Backend backend = removed.backend();
         return new RetiredResource(backend.instances().first().pool(), () -> {
             removed.meters().close();

@@ -59,6 +59,7 @@ class SeverityTest {
                 null,
                 0,
                 null,
+                null,
                 null);
     }
 }
