@@ -1,6 +1,7 @@
 package io.weir.config;
 
 import io.weir.health.CircuitBreakerProperties;
+import io.weir.health.HealthCheckProperties;
 import io.weir.health.RecoveryProperties;
 import io.weir.instance.ConnectionProperties;
 import io.weir.instance.LoadBalancingProperties;
@@ -59,6 +60,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param streamIdleTimeout time after which a stream without any traffic ends; 100ms to 1d.
  * @param circuitBreaker the circuit breaker, which stops calls to a failing backend.
  * @param recovery the probes that detect the recovery of the backend.
+ * @param healthCheck the health checks of the instances; default: none.
  * @param connection the backend's own connection pool.
  * @param retryBudget the limit on retries.
  */
@@ -88,6 +90,7 @@ public record BackendProperties(
 
         @DefaultValue @Valid @NestedConfigurationProperty CircuitBreakerProperties circuitBreaker,
         @DefaultValue @Valid @NestedConfigurationProperty RecoveryProperties recovery,
+        @Nullable @Valid @NestedConfigurationProperty HealthCheckProperties healthCheck,
         @DefaultValue @Valid @NestedConfigurationProperty ConnectionProperties connection,
         @DefaultValue @Valid @NestedConfigurationProperty RetryBudgetProperties retryBudget) {
 

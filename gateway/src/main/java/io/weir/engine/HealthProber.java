@@ -116,7 +116,7 @@ public final class HealthProber {
 
     private void schedule() {
         Health health = instance.health();
-        if (nextProbe == null && !closed && health.state() == State.OPEN) {
+        if (nextProbe == null && !closed && health.state() == State.OPEN && !health.isHeldByCheck()) {
             long due = health.nanosToNextProbe();
             // While all probes are unanswered, the next probe is always due: without a delay this would spin.
             long delay =

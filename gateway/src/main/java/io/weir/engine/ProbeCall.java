@@ -2,29 +2,24 @@ package io.weir.engine;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.EventLoop;
-import io.weir.health.Health;
-import io.weir.health.Probe;
 import io.weir.instance.Instance;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 import reactor.core.Disposable;
 import reactor.core.Disposables;
 import reactor.core.publisher.Mono;
-import reactor.core.scheduler.Schedulers;
 import reactor.netty.Connection;
 import reactor.netty.NettyOutbound;
 import reactor.netty.http.client.HttpClientRequest;
 import reactor.netty.http.client.HttpClientResponse;
 
 /**
- * A {@link ProbeRequest} in flight. It ends when its answer is read or cut, when it fails, or when it has
- * taken as long as a probe may.
+ * A {@link ProbeRequest} in flight. It ends when its answer is read or cut, when it fails, or when it is
+ * given up.
  *
- * <p>Concurrency: the time-out may fire on another thread than the connection's. It closes the connection on
- * the connection's event loop. It does not cancel the subscription of a request in flight: Reactor
+ * <p>Concurrency: {@link #giveUp} may run on another thread than the connection's. It closes the connection
+ * on the connection's event loop. It does not cancel the subscription of a request in flight: Reactor
  * Netty would neither deliver nor release an answer that arrives at the same moment. Either the time-out
  * finds the connection, or the connection finds that the time has passed.
  */
@@ -32,22 +27,24 @@ final class ProbeCall {
 
     private final Instance instance;
     private final ProbeRequest request;
-    private final Probe probe;
-    private final LongSupplier nanoClock;
+    private final ProbeRequest.Outcome outcome;
     private final Disposable.Swap subscription = Disposables.swap();
     private volatile @Nullable Connection connection;
     private volatile @Nullable EventLoop connectionLoop;
     private volatile boolean isGivenUp;
 
-    ProbeCall(Instance instance, ProbeRequest request, Probe probe, LongSupplier nanoClock) {
+    ProbeCall(Instance instance, ProbeRequest request, ProbeRequest.Outcome outcome) {
         this.instance = instance;
         this.request = request;
-        this.probe = probe;
-        this.nanoClock = nanoClock;
+        this.outcome = outcome;
     }
 
-    void send() {
-        Disposable timeout = Schedulers.parallel().schedule(this::giveUp, probe.patienceNanos(), TimeUnit.NANOSECONDS);
+    /**
+     * Sends the request.
+     *
+     * @param whenOver runs after the end, on any thread
+     */
+    void send(Runnable whenOver) {
         subscription.update(instance.pool()
                 .client()
                 .request(request.method())
@@ -55,8 +52,8 @@ final class ProbeCall {
                 .send(this::write)
                 .responseConnection(this::judge)
                 .then()
-                .doFinally(signal -> timeout.dispose())
-                .subscribe(nothing -> {}, failure -> health().probeFailed(probe), () -> health().probeFailed(probe)));
+                .doFinally(signal -> whenOver.run())
+                .subscribe(nothing -> {}, outcome::failed, () -> outcome.bad("answered incompletely")));
     }
 
     /** On the connection's event loop. */
@@ -81,9 +78,9 @@ final class ProbeCall {
     private Publisher<Void> judge(HttpClientResponse answer, Connection from) {
         return request.rule().isGood(answer, from).flatMap(good -> {
             if (good) {
-                health().probeAnswered(probe, nanoClock.getAsLong());
+                outcome.good();
             } else {
-                health().probeFailed(probe);
+                outcome.bad("answered " + answer.status().code());
             }
             return discarded(from);
         });
@@ -99,8 +96,8 @@ final class ProbeCall {
                 .then();
     }
 
-    private void giveUp() {
-        health().probeFailed(probe);
+    /** Closes the connection of a request that has taken too long. From any thread. */
+    void giveUp() {
         isGivenUp = true;
         Connection sent = connection;
         EventLoop loop = connectionLoop;
@@ -109,9 +106,5 @@ final class ProbeCall {
         } else {
             loop.execute(sent::dispose);
         }
-    }
-
-    private Health health() {
-        return instance.health();
     }
 }

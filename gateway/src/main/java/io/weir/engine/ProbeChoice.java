@@ -29,7 +29,7 @@ enum ProbeChoice {
     /** The request is no probe. */
     NONE;
 
-    /** Marks a copy of a caller's request. */
+    /** Marks a copy of a caller's request, and a health check. */
     static final String FIELD = "weir-probe";
 
     private static final Logger log = LoggerFactory.getLogger(ProbeChoice.class);

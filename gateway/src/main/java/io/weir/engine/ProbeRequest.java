@@ -3,17 +3,21 @@ package io.weir.engine;
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpMethod;
+import io.weir.health.Health;
 import io.weir.health.Probe;
 import io.weir.instance.Instance;
+import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
+import reactor.core.Disposable;
 import reactor.core.publisher.Mono;
+import reactor.core.scheduler.Schedulers;
 import reactor.netty.Connection;
 import reactor.netty.http.client.HttpClientResponse;
 
 /**
- * A request that the gateway sends by itself to find out whether a backend has recovered. The answer's head
- * decides. Its body is read, so that the connection can be reused, and cut after {@value #MAX_BODY_BYTES}
- * bytes.
+ * A request that the gateway sends by itself to find out whether a backend has recovered, or whether an
+ * instance is healthy. The answer's head decides. Its body is read, so that the connection can be reused, and
+ * cut after {@value #MAX_BODY_BYTES} bytes.
  *
  * @param method the method; a request with a body sends {@code body}
  * @param target path and query
@@ -34,6 +38,19 @@ record ProbeRequest(HttpMethod method, String target, HttpHeaders head, ByteBuf 
         Mono<Boolean> isGood(HttpClientResponse answer, Connection from);
     }
 
+    /** Receives the end of a request. Only the first call counts. */
+    interface Outcome {
+
+        /** The answer is good. */
+        void good();
+
+        /** The answer is not good. */
+        void bad(String why);
+
+        /** There is no answer. */
+        void failed(Throwable failure);
+    }
+
     /** Sends probes; a test replaces it. */
     interface Sender {
 
@@ -41,10 +58,61 @@ record ProbeRequest(HttpMethod method, String target, HttpHeaders head, ByteBuf 
         void send(Instance instance, ProbeRequest request, Probe probe);
     }
 
+    /** Sends health checks; a test replaces it. */
+    interface CheckSender {
+
+        /**
+         * Sends a health check.
+         *
+         * @return gives the request up, if it has not ended; from any thread
+         */
+        Runnable send(Instance instance, ProbeRequest request, Outcome outcome);
+    }
+
     static final int MAX_BODY_BYTES = 64 * 1024;
 
-    /** Sends probes over the network. */
+    /** Sends probes over the network, and gives each up after its time. */
     static Sender overNetwork(LongSupplier nanoClock) {
-        return (instance, request, probe) -> new ProbeCall(instance, request, probe, nanoClock).send();
+        return (instance, request, probe) -> {
+            Health health = instance.health();
+            ProbeCall call = new ProbeCall(instance, request, new ProbeOutcome(health, probe, nanoClock));
+            Disposable timeout = Schedulers.parallel()
+                    .schedule(
+                            () -> {
+                                health.probeFailed(probe);
+                                call.giveUp();
+                            },
+                            probe.patienceNanos(),
+                            TimeUnit.NANOSECONDS);
+            call.send(timeout::dispose);
+        };
+    }
+
+    /** Sends health checks over the network. */
+    static CheckSender checksOverNetwork() {
+        return (instance, request, outcome) -> {
+            ProbeCall call = new ProbeCall(instance, request, outcome);
+            call.send(() -> {});
+            return call::giveUp;
+        };
+    }
+
+    /** The end of a probe. */
+    private record ProbeOutcome(Health health, Probe probe, LongSupplier nanoClock) implements Outcome {
+
+        @Override
+        public void good() {
+            health.probeAnswered(probe, nanoClock.getAsLong());
+        }
+
+        @Override
+        public void bad(String why) {
+            health.probeFailed(probe);
+        }
+
+        @Override
+        public void failed(Throwable failure) {
+            health.probeFailed(probe);
+        }
     }
 }

@@ -96,7 +96,8 @@
  * <p>The engine feeds the backend's health, since only the engine knows which side ended an exchange.
  * {@link io.weir.overload.LoopPauses} keep the gateway's own pauses out of the evidence. A request that an
  * open breaker refuses may serve as a probe ({@link io.weir.engine.ProbeChoice}); the gateway's own requests
- * are {@link io.weir.engine.ProbeRequest}s, each sent by a {@link io.weir.engine.ProbeCall}. After a pause,
+ * are {@link io.weir.engine.ProbeRequest}s, each sent by a {@link io.weir.engine.ProbeCall}, and so are
+ * health checks ({@link io.weir.engine.HealthChecker}). After a pause,
  * the connect time-out of an attempt is granted once more, within the deadline: a timer may fire before the
  * event loop reads that the connection is established. {@link io.weir.engine.Relay} separates the time in
  * which the caller sent its request or read its answer from the backend's.

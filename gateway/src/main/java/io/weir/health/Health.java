@@ -3,6 +3,7 @@ package io.weir.health;
 import io.github.resilience4j.circuitbreaker.CircuitBreaker.State;
 import io.github.resilience4j.core.metrics.Metrics.Outcome;
 import io.github.resilience4j.core.metrics.Snapshot;
+import io.weir.health.HealthState.Cause;
 import io.weir.health.HealthState.Closed;
 import io.weir.health.HealthState.Drained;
 import io.weir.health.HealthState.Forced;
@@ -107,6 +108,8 @@ public final class Health {
     private final AtomicLong ejections = new AtomicLong();
 
     private volatile TransitionListener whenChanged = (from, to, why, isWithPeers) -> {};
+    /** For display; null: the instance has no health check. */
+    private volatile HealthChecks.@Nullable Status check;
 
     /**
      * A health without any evidence: closed.
@@ -257,7 +260,7 @@ public final class Health {
             // shows that the backend answers again.
             case Open open
             when open.isStalled() && generation != null ->
-                halfOpen(open, "a call that was under way was answered", now);
+                recovered(open, "a call that was under way was answered", now);
             case Forced forced
             when forced.generation() == generation ->
                 forced.window().record(backendNanos, slow ? Outcome.SLOW_SUCCESS : Outcome.SUCCESS);
@@ -437,7 +440,7 @@ public final class Health {
     /** A probe was answered well. It may have been started in an earlier opening. */
     public void probeAnswered(Probe probe, long now) {
         if (probe.end() && state.get() instanceof Open open) {
-            halfOpen(open, "a probe was answered", now);
+            recovered(open, "a probe was answered", now);
         }
     }
 
@@ -478,6 +481,75 @@ public final class Health {
         whenChanged = listener;
     }
 
+    // ---------------------------------------------------------------- the health check
+
+    /**
+     * The health check fails: the instance gets neither calls nor probes until {@link #checkPassed} or
+     * {@link #checkIgnored}. Calls under way go on. A state that an operator forces stays.
+     *
+     * @param isSilent whether the instance answered neither the check nor any call: its calls under way hang
+     */
+    void checkFailed(String cause, boolean isSilent, long now) {
+        HealthState seen = state.get();
+        while (!isOperators(seen)
+                && !(seen instanceof Open held && held.isHeldByCheck())
+                && !transition(seen, heldByCheck(seen, cause, isSilent, now))) {
+            seen = state.get();
+        }
+    }
+
+    private Open heldByCheck(HealthState from, String cause, boolean isSilent, long now) {
+        ProbeSchedule none = ProbeSchedule.never(settings, random, now);
+        return from instanceof Open open
+                ? open.withCause(Cause.CALLS_AND_CHECK, none)
+                : new Open(none, rates(from), isSilent, 0, now, cause, Cause.CHECK);
+    }
+
+    /** The health check passes: the instance returns, unless its calls have ejected it. */
+    void checkPassed(long now) {
+        if (state.get() instanceof Open open && open.cause() == Cause.CHECK) {
+            halfOpen(open, "its health check passes", now);
+        } else {
+            checkIgnored(now);
+        }
+    }
+
+    /** The health check has no effect: an instance that it has taken out returns when a probe is answered. */
+    void checkIgnored(long now) {
+        while (state.get() instanceof Open open && open.isHeldByCheck()) {
+            if (transition(open, open.withCause(Cause.CALLS, new ProbeSchedule(settings, random, now)))) {
+                whenOpened.run();
+            }
+        }
+    }
+
+    void checked(HealthChecks.@Nullable Status status) {
+        check = status;
+    }
+
+    /** The state of the instance's health check; null: it has none. */
+    public HealthChecks.@Nullable Status check() {
+        return check;
+    }
+
+    /** Whether a health check keeps the instance out, so that no probe starts. */
+    public boolean isHeldByCheck() {
+        return state.get() instanceof Open open && open.isHeldByCheck();
+    }
+
+    /**
+     * Whether the instance is open, and the calls that were under way at the opening may hang. If only a
+     * failed health check or an operator keeps it out, it still answers them.
+     */
+    public boolean hasHangingCalls() {
+        return state.get() instanceof Open open && open.hasHangingCalls();
+    }
+
+    boolean hasAnsweredSince(long time) {
+        Generation generation = generation();
+        return generation != null && generation.hasAnsweredSince(time);
+    }
+
     // ---------------------------------------------------------------- the operator, and the configuration
 
     /** Forces the breaker open: it refuses every call until {@linkplain #release() released}. */
@@ -513,6 +585,10 @@ public final class Health {
             group.releaseAll();
         }
         replace(fresh("released by an operator"));
+        if (group != null) {
+            // The instances may have opened before the backend was released.
+            group.changed(null);
+        }
     }
 
     /**
@@ -559,8 +635,9 @@ public final class Health {
     /** Opens the breaker as if the backend had failed. For Resilience4j's interface. */
     void openNow() {
         HealthState seen = state.get();
-        if (!(seen instanceof Open)) {
+        while (!(seen instanceof Open)) {
             open(seen, false, "opened through Resilience4j", nanoClock.getAsLong());
+            seen = state.get();
         }
     }
 
@@ -659,15 +736,25 @@ public final class Health {
     }
 
     private void open(HealthState from, boolean isStalled, String why, long now) {
-        int relapses = relapses(from, now);
-        ProbeSchedule probes = new ProbeSchedule(settings, random, now);
-        if (transition(from, new Open(probes, rates(from), isStalled, relapses, now, why))) {
+        HealthGroup group = members;
+        if (group != null) {
+            // First: otherwise an instance whose state changes now would close the backend again.
+            group.openingBegins();
+        }
+        if (transition(from, opened(from, isStalled, why, now))) {
             whenOpened.run();
-            HealthGroup group = members;
             if (group != null) {
                 group.openAll(isStalled, why, now);
             }
         }
+        if (group != null) {
+            group.openingEnds();
+        }
+    }
+
+    private Open opened(HealthState from, boolean isStalled, String why, long now) {
+        ProbeSchedule probes = new ProbeSchedule(settings, random, now);
+        return new Open(probes, rates(from), isStalled, relapses(from, now), now, why);
     }
 
     /** The instance fails, and its peers do not. */
@@ -686,27 +773,44 @@ public final class Health {
         }
     }
 
+    /** The present state, with the data that belong to it. */
+    HealthState present() {
+        return state.get();
+    }
+
     /**
      * Derives the state of a backend with several instances.
      *
+     * @param group the group that derives it; without effect if another one leads the backend
+     * @param seen the backend's state, read before its instances
      * @param in the instances that are in
      * @param opened the instance that has just opened; null: none has
+     * @return false: the state has changed meanwhile, and must be derived again
      */
-    void follow(int in, @Nullable Health opened) {
+    // Concurrency: `lead` and `becomeSingle` replace first the group and then the state. So a thread of the
+    // previous group either finds another group here, or its CAS fails.
+    boolean follow(HealthGroup group, HealthState seen, int in, @Nullable Health opened) {
+        if (members != group) {
+            return true;
+        }
         long now = nanoClock.getAsLong();
-        HealthState seen = state.get();
+        boolean isDone = true;
         if (in == 0 && (seen instanceof Closed || seen instanceof HalfOpen)) {
             boolean isStalled = opened != null && opened.state.get() instanceof Open open && open.isStalled();
             String why =
                     opened == null ? "all instances are open" : "all instances are open; the last: " + opened.why();
-            open(seen, isStalled, why, now);
+            // Not the other instances: one of them may have returned meanwhile.
+            isDone = transition(seen, opened(seen, isStalled, why, now));
+            if (isDone) {
+                whenOpened.run();
+            }
         } else if (in > 0 && seen instanceof Open open) {
-            transition(
+            isDone = transition(
                     open,
                     new Closed(new Generation(now), window(), open.relapses(), now, now, "an instance answers again"));
         } else if (opened != null && seen instanceof Closed closed) {
             // The results of the instance that has opened say nothing about the others.
-            transition(
+            isDone = transition(
                     closed,
                     new Closed(
                             closed.generation(),
@@ -717,6 +821,7 @@ public final class Health {
                             closed.why()));
         }
         compartment.limitChanged();
+        return isDone;
     }
 
     /**
@@ -741,7 +846,34 @@ public final class Health {
     HealthGroup lead(HealthGroup group) {
         HealthGroup previous = members;
         members = group;
+        renewState();
         return previous;
+    }
+
+    /** Lets every CAS fail that another thread has begun. */
+    private void renewState() {
+        HealthState seen = state.get();
+        while (!state.compareAndSet(seen, copy(seen))) {
+            seen = state.get();
+        }
+    }
+
+    private static HealthState copy(HealthState state) {
+        return switch (state) {
+            case Closed closed ->
+                new Closed(
+                        closed.generation(),
+                        closed.window(),
+                        closed.relapses(),
+                        closed.recoveredAt(),
+                        closed.since(),
+                        closed.why());
+            case Open open -> open.withCause(open.cause(), open.probes());
+            // A group gives its backend no ramp, and does not change a state of an operator.
+            case HalfOpen ramp -> ramp;
+            case Forced forced -> forced;
+            case Drained drained -> drained;
+        };
     }
 
     /** Leaves the group, with which the instance has left the backend. */
@@ -760,6 +892,7 @@ public final class Health {
         capOfOnly = maxCalls;
         members = null;
         if (previous != null) {
+            renewState();
             previous.leave(List.of());
         }
         if (previous != null || isOther) {
@@ -807,6 +940,17 @@ public final class Health {
         };
     }
 
+    /** The calls keep an open instance out no longer; its health check may. */
+    private void recovered(Open from, String why, long now) {
+        switch (from.cause()) {
+            case CALLS -> halfOpen(from, why, now);
+            case CALLS_AND_CHECK -> transition(from, from.withCause(Cause.CHECK, from.probes()));
+            case CHECK -> {
+                // A late answer; the check decides.
+            }
+        }
+    }
+
     private void halfOpen(Open from, String why, long now) {
         transition(from, ramp(from.relapses(), now, why));
     }
@@ -845,8 +989,11 @@ public final class Health {
         }
         Generation ended = from.generation();
         // Without enforcement no permits are freed, since calls are still admitted. A forced opening frees
-        // none either, since no call is known to hang.
-        if (ended != null && to instanceof Open && settings.breaker().enforce()) {
+        // none either, since no call is known to hang. The same holds for a failed health check.
+        if (ended != null
+                && to instanceof Open opened
+                && opened.hasHangingCalls()
+                && settings.breaker().enforce()) {
             compartment.giveBack(ended.close());
         }
         compartment.limitChanged();

@@ -27,12 +27,16 @@ import org.jspecify.annotations.Nullable;
  *       threshold demands. At low traffic its window has few calls, and chance alone would open it.
  * </ul>
  *
+ * <p>A failed health check takes an instance out, too ({@link HealthChecks}). Where no instance is in, it
+ * keeps none out: then probes decide.
+ *
  * <p>The backend's health is open while all instances are, and closed otherwise. It has no ramp: the ramps of
  * the instances together bound its calls ({@link #maxCalls}).
  */
 // Concurrency: the healths decide, each by its own CAS. After each transition, the thread that made it
 // derives the backend's state, and does so again until the instances have not changed meanwhile. While all
-// instances open at once, nothing is derived until the last one is open.
+// instances open at once, nothing is derived until the last one is open. Benign: two threads may eject the
+// last two instances at once, each because the other one's calls succeeded.
 public final class HealthGroup {
 
     private static final int FAILURES_IN_A_ROW = 5;
@@ -198,10 +202,18 @@ public final class HealthGroup {
 
     // ---------------------------------------------------------------- transitions
 
+    /** The backend is about to open; until {@link #openingEnds}, its state is not derived. */
+    void openingBegins() {
+        openingAll.incrementAndGet();
+    }
+
     /** The backend has opened, and so all its instances do. */
     void openAll(boolean isStalled, String why, long now) {
-        openingAll.incrementAndGet();
         members.forEach(member -> member.openWithPeers(isStalled, why, now));
+    }
+
+    /** The backend has opened, or another thread has changed its state first. */
+    void openingEnds() {
         openingAll.decrementAndGet();
         changed(null);
     }
@@ -239,13 +251,19 @@ public final class HealthGroup {
      */
     void changed(@Nullable Health opened) {
         while (true) {
+            // In this order: if the backend opens with all its instances after the first line, its state is
+            // another one; if before, the second line sees it, unless all its instances are open.
+            HealthState seen = backend.present();
+            boolean isOpening = openingAll.get() != 0;
             Standing now = standing();
             standing = now;
             onChange.run();
-            if (openingAll.get() == 0) {
-                backend.follow(now.in, opened);
+            if (now.in == 0) {
+                // A health check never takes out the last instance.
+                members.forEach(member -> member.checkIgnored(member.now()));
             }
-            if (now.equals(standing())) {
+            boolean isDone = isOpening || backend.follow(this, seen, now.in, opened);
+            if (isDone && now.equals(standing())) {
                 return;
             }
         }

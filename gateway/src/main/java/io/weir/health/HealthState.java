@@ -34,13 +34,49 @@ sealed interface HealthState {
         }
     }
 
+    /** The evidence that keeps an instance open. */
+    enum Cause {
+        /** Its calls. */
+        CALLS,
+        /** Its health check. */
+        CHECK,
+        /** Its calls, and its health check, too. */
+        CALLS_AND_CHECK
+    }
+
     /**
-     * Calls are refused; probes look for recovery.
+     * Calls are refused; probes look for recovery, unless a health check keeps the instance out.
      *
      * @param isStalled whether the backend had stopped answering; then any answer shows that it has recovered
+     * @param cause the evidence that keeps the state
      */
-    record Open(ProbeSchedule probes, Snapshot lastRates, boolean isStalled, int relapses, long since, String why)
+    record Open(
+            ProbeSchedule probes,
+            Snapshot lastRates,
+            boolean isStalled,
+            int relapses,
+            long since,
+            String why,
+            Cause cause)
             implements HealthState {
+
+        /** Opened by calls. */
+        Open(ProbeSchedule probes, Snapshot lastRates, boolean isStalled, int relapses, long since, String why) {
+            this(probes, lastRates, isStalled, relapses, since, why, Cause.CALLS);
+        }
+
+        boolean isHeldByCheck() {
+            return cause != Cause.CALLS;
+        }
+
+        /** Whether calls that were under way at the opening may hang. */
+        boolean hasHangingCalls() {
+            return cause != Cause.CHECK || isStalled;
+        }
+
+        Open withCause(Cause other, ProbeSchedule schedule) {
+            return new Open(schedule, lastRates, isStalled, relapses, since, why, other);
+        }
 
         @Override
         public @Nullable Generation generation() {

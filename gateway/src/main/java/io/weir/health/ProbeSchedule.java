@@ -38,9 +38,21 @@ final class ProbeSchedule {
     private final AtomicBoolean lastResortUnderWay = new AtomicBoolean();
     private volatile double jitter;
 
+    /** An interval so long that no probe is due, and so short that its multiples do not overflow. */
+    private static final long NEVER_NANOS = Long.MAX_VALUE / 8;
+
     /** A schedule that starts with the opening: the first probe is due an interval later. */
     ProbeSchedule(HealthSettings settings, DoubleSupplier random, long now) {
-        this.intervalNanos = settings.recovery().probeInterval().toNanos();
+        this(settings, random, now, settings.recovery().probeInterval().toNanos());
+    }
+
+    /** A schedule without probes: a passed health check ends the opening. */
+    static ProbeSchedule never(HealthSettings settings, DoubleSupplier random, long now) {
+        return new ProbeSchedule(settings, random, now, NEVER_NANOS);
+    }
+
+    private ProbeSchedule(HealthSettings settings, DoubleSupplier random, long now, long intervalNanos) {
+        this.intervalNanos = intervalNanos;
         this.maxProbes = settings.recovery().maxProbes();
         this.deadlineNanos = settings.deadlineNanos();
         this.random = random;

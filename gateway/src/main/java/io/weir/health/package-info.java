@@ -51,6 +51,15 @@
  * instance gets no probes. Its calls end and are no evidence. It returns with a ramp, since it may have
  * restarted.
  *
+ * <p><b>Health checks</b> ({@link io.weir.health.HealthChecks}, off unless configured) are the evidence that
+ * needs no calls. An instance is in if neither its calls nor its check keep it out. A check that fails counts
+ * even while calls succeed, because it is the way in which an instance announces its end; a check that passes
+ * does not return what calls have ejected, because a health path shows little about them. Checks that fail at
+ * every instance in use are ignored: a wrong path must not take a backend down. A backend with one instance
+ * therefore has no use for a check but to show it; {@code recovery.probe: path} finds its recovery. The state
+ * remains one object: an open state knows whether calls, the check, or both keep it. Why not Envoy's panic
+ * threshold: it sends calls to all instances, those that calls have ejected included.
+ *
  * <p><b>Only the backend's behaviour is evidence.</b> The engine decides which results are reported: the
  * gateway's own refusals, pauses and local errors never count, nor do callers that leave earlier than
  * described above, or that set deadlines which no backend can meet. Results of calls that were sent before
@@ -66,12 +75,16 @@
  * were refused. Why not Envoy's outlier ejection or HAProxy's error-limit with checks: both remove the
  * backend for a configured time, and lose the traffic of that time after its recovery.
  *
- * <p><b>Concurrency.</b> One compare-and-set replaces the whole state. A refusal while open reads the state,
+ * <p><b>Concurrency.</b> One compare-and-set replaces the whole state. The state of a backend with several
+ * instances is derived after each transition of an instance; {@code HealthGroupCollisions} (jcstress) has the
+ * pairs of transitions that may meet. A refusal while open reads the state,
  * counts, and takes no lock.
  *
- * <p><b>Limitations.</b> Each gateway decides by itself; replicas do not share breakers. If a backend sends
- * the heads of its answers and then stalls, calls whose callers leave early are no evidence; only a missed
- * deadline is. A breaker that is not enforced keeps the permits of hanging calls.
+ * <p><b>Limitations.</b> A new instance gets calls before its first check. An instance whose check reports
+ * overload by 503 is taken out, and its load goes to the others. Each gateway decides by itself; replicas do
+ * not share breakers. If a backend sends the heads of its answers and then stalls, calls whose callers leave
+ * early are no evidence; only a missed deadline is. A breaker that is not enforced keeps the permits of
+ * hanging calls.
  */
 @NullMarked
 package io.weir.health;

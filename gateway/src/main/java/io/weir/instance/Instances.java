@@ -88,7 +88,8 @@ public final class Instances {
      * @param health the health of the backend
      * @param balancing the division of the calls
      * @param random returns a number from 0 to its argument, exclusive
-     * @param onOpened is told each instance that opens, at least once; it must not block
+     * @param onOpened is told each instance that opens and whose calls may hang, at least once; it must not
+     *     block
      */
     public static Instances of(
             List<Instance> all,
@@ -121,8 +122,7 @@ public final class Instances {
             Standing now = standing();
             standing = now;
             for (Instance out : now.out) {
-                // The calls of an instance that an operator has taken out end there.
-                if (!before.out.contains(out) && !out.health().isForced()) {
+                if (!before.out.contains(out) && out.health().hasHangingCalls()) {
                     onOpened.accept(out);
                 }
             }

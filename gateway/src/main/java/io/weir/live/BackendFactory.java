@@ -4,9 +4,11 @@ import io.weir.config.BackendProperties;
 import io.weir.engine.Backend;
 import io.weir.engine.BackendSettings;
 import io.weir.engine.Enforcement;
+import io.weir.engine.HealthChecker;
 import io.weir.engine.HealthProber;
 import io.weir.engine.ServiceTimeEstimate;
 import io.weir.health.Health;
+import io.weir.health.HealthCheckProperties;
 import io.weir.health.HealthSettings;
 import io.weir.instance.AddressSource;
 import io.weir.instance.Instance;
@@ -150,7 +152,8 @@ public final class BackendFactory {
                 registered,
                 meters,
                 sslBundle,
-                probers(instances, properties));
+                probers(instances, properties),
+                checker(name, instances, properties, null));
     }
 
     /** The health of a new backend, registered in place of that of a retired backend of this name. */
@@ -207,7 +210,8 @@ public final class BackendFactory {
                 before.registeredBulkhead(),
                 before.meters(),
                 sslBundle,
-                probers(instances, properties));
+                probers(instances, properties),
+                checker(name, instances, properties, before));
     }
 
     /**
@@ -218,7 +222,11 @@ public final class BackendFactory {
     ManagedBackend withPresentAddresses(ManagedBackend before, BackendPlan plan) {
         List<InstanceAddress> addresses = before.source().addresses();
         Instances instances = instances(before, before.properties(), addresses, true, plan);
-        return before.withInstances(addresses, instances, probers(instances, before.properties()));
+        return before.withInstances(
+                addresses,
+                instances,
+                probers(instances, before.properties()),
+                checker(before.backend().name(), instances, before.properties(), before));
     }
 
     /** Whether a backend's connections use the present SSL bundle. */
@@ -364,6 +372,28 @@ public final class BackendFactory {
                 healthPath == null ? null : HealthProber.ofPath(instance, healthPath, pools.nextLoop(), nanoClock);
             case GRPC_HEALTH -> HealthProber.ofGrpcHealth(instance, pools.nextLoop(), nanoClock);
         };
+    }
+
+    /** The health checks of a backend: those of its predecessor, if they are the same. */
+    private @Nullable HealthChecker checker(
+            String name, Instances instances, BackendProperties properties, @Nullable ManagedBackend before) {
+        HealthCheckProperties check = properties.healthCheck();
+        if (check == null) {
+            return null;
+        }
+        HealthChecker existing = before == null ? null : before.checker();
+        if (before != null
+                && instances == before.instances()
+                && check.equals(before.properties().healthCheck())) {
+            return existing;
+        }
+        return new HealthChecker(
+                name,
+                instances.all(),
+                check,
+                existing == null ? pools.nextLoop() : existing.loop(),
+                nanoClock,
+                random);
     }
 
     private static HealthSettings healthSettings(BackendProperties properties) {

@@ -185,9 +185,8 @@ public final class LiveBackends implements AutoCloseable {
                                     .toNanos(),
                             next.instances(),
                             backend.retryBudget());
-            before.closeProbers();
         }
-        next.startProbers();
+        next.start(before);
     }
 
     /** Puts the instances in force; those that stay keep what is known about their health. */
@@ -295,7 +294,7 @@ public final class LiveBackends implements AutoCloseable {
         if (removed == null) {
             throw new IllegalStateException("backend: " + name + " (expected: a backend in force)");
         }
-        removed.closeProbers();
+        removed.stop();
         removed.source().close();
         Backend backend = removed.backend();
         return new RetiredResource(backend.instances().first().pool(), () -> {

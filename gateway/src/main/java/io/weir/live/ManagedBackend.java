@@ -2,6 +2,7 @@ package io.weir.live;
 
 import io.weir.config.BackendProperties;
 import io.weir.engine.Backend;
+import io.weir.engine.HealthChecker;
 import io.weir.engine.HealthProber;
 import io.weir.health.HealthSettings;
 import io.weir.instance.AddressSource;
@@ -28,6 +29,7 @@ import org.jspecify.annotations.Nullable;
  * @param sslBundle the SSL bundle that the backend's pool was created with; null: none
  * @param probers probe the health path or health service of its instances; empty: callers' requests are the
  *     probes
+ * @param checker checks the health of its instances; null: no health check is configured
  */
 record ManagedBackend(
         BackendProperties properties,
@@ -40,10 +42,15 @@ record ManagedBackend(
         RegisteredBulkhead registeredBulkhead,
         BackendMeters meters,
         @Nullable Object sslBundle,
-        List<HealthProber> probers) {
+        List<HealthProber> probers,
+        @Nullable HealthChecker checker) {
 
     /** The same backend with other instances. */
-    ManagedBackend withInstances(List<InstanceAddress> others, Instances next, List<HealthProber> nextProbers) {
+    ManagedBackend withInstances(
+            List<InstanceAddress> others,
+            Instances next,
+            List<HealthProber> nextProbers,
+            @Nullable HealthChecker nextChecker) {
         return new ManagedBackend(
                 properties,
                 healthSettings,
@@ -55,14 +62,41 @@ record ManagedBackend(
                 registeredBulkhead,
                 meters,
                 sslBundle,
-                nextProbers);
+                nextProbers,
+                nextChecker);
     }
 
-    void startProbers() {
+    /**
+     * Starts the probers and the health checks.
+     *
+     * @param before the predecessor, whose probers are closed and whose checks end, unless they go on; null:
+     *     none
+     */
+    void start(@Nullable ManagedBackend before) {
+        if (before != null) {
+            before.closeProbers();
+        }
         probers.forEach(HealthProber::start);
+        HealthChecker replaced = before == null ? null : before.checker;
+        if (replaced == checker) {
+            return;
+        }
+        if (replaced != null) {
+            replaced.replaceBy(checker);
+        } else if (checker != null) {
+            checker.start();
+        }
     }
 
-    void closeProbers() {
+    /** Stops the probers and the health checks. */
+    void stop() {
+        closeProbers();
+        if (checker != null) {
+            checker.replaceBy(null);
+        }
+    }
+
+    private void closeProbers() {
         probers.forEach(HealthProber::close);
     }
 }

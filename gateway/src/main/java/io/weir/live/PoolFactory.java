@@ -58,14 +58,18 @@ public final class PoolFactory {
 
     /**
      * The calls and streams that may be in the backend at once, each of which needs a connection. Calls that
-     * hang when the breaker opens give their permits back and keep their connections, and probes need
-     * connections, too.
+     * hang when the breaker opens give their permits back and keep their connections, and probes and
+     * health checks need connections, too.
      */
     static int maxConcurrentExchanges(BackendProperties properties) {
         if (!properties.bulkhead().enforce()) {
             return 2 * QueueingBulkhead.LARGEST;
         }
-        return 2 * properties.bulkhead().largestLimit() + properties.recovery().maxProbes() + properties.maxStreams();
+        int checks = properties.healthCheck() == null ? 0 : 1;
+        return 2 * properties.bulkhead().largestLimit()
+                + properties.recovery().maxProbes()
+                + checks
+                + properties.maxStreams();
     }
 
     /**

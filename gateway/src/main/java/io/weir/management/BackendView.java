@@ -4,6 +4,7 @@ import io.github.resilience4j.circuitbreaker.CircuitBreaker;
 import io.weir.engine.Backend;
 import io.weir.engine.Enforcement;
 import io.weir.health.Health;
+import io.weir.health.HealthChecks;
 import io.weir.instance.Instance;
 import io.weir.instance.Instances;
 import io.weir.instance.Pool;
@@ -38,6 +39,8 @@ import org.jspecify.annotations.Nullable;
  * @param retryBudget retries that the retry budget allows now
  * @param dryRun the protections in dry-run mode; null: all are enforced
  * @param instances the instances; null: the backend has one address
+ * @param check the health check of a backend with one address; null: none is configured, or the backend has
+ *     several instances, each with its own
  */
 public record BackendView(
         String uri,
@@ -51,7 +54,8 @@ public record BackendView(
         @Nullable Law law,
         long retryBudget,
         @Nullable DryRun dryRun,
-        @Nullable List<InstanceView> instances) {
+        @Nullable List<InstanceView> instances,
+        @Nullable CheckView check) {
 
     private static final double NANOS_PER_MILLI = 1e6;
 
@@ -131,7 +135,8 @@ public record BackendView(
      * @param failureRate null: too few calls in the window
      * @param slowCallRate null: too few calls in the window
      * @param overdue calls in flight that have waited for the stall time
-     * @param nextProbeMs time to the next probe; null: the breaker is not open
+     * @param nextProbeMs time to the next probe; null: the breaker is not open, or a health check
+     *     keeps it open
      */
     public record BreakerView(
             String state,
@@ -162,7 +167,7 @@ public record BackendView(
                     rate(metrics.getSlowCallRate()),
                     health.overdue(),
                     health.probesUnderWay(),
-                    open ? health.nanosToNextProbe() / NANOS_PER_MILLI : null);
+                    open && !health.isHeldByCheck() ? health.nanosToNextProbe() / NANOS_PER_MILLI : null);
         }
 
         private static @Nullable Float rate(float percent) {
@@ -229,6 +234,7 @@ public record BackendView(
      *     start
      * @param breaker the instance's own circuit breaker; its state is {@code drained} while an operator has
      *     taken the instance out
+     * @param check the health check; null: none is configured
      * @param pool the connections to the instance
      */
     public record InstanceView(
@@ -240,6 +246,7 @@ public record BackendView(
             long failed,
             long ejections,
             BreakerView breaker,
+            @Nullable CheckView check,
             Connections pool) {
 
         static @Nullable List<InstanceView> of(Instances instances) {
@@ -260,7 +267,31 @@ public record BackendView(
                     instance.failedCalls(),
                     instance.health().ejections(),
                     BreakerView.of(instance.health()),
+                    CheckView.of(instance.health()),
                     Connections.of(instance.pool()));
+        }
+    }
+
+    /**
+     * The health check of an instance.
+     *
+     * @param verdict {@code unknown}, {@code passing} or {@code failing}
+     * @param ignored whether a failing check has no effect, since it fails at every instance in use
+     * @param failures checks that have failed in a row
+     * @param lastFailure the last failure; null: none since the instance passes
+     */
+    public record CheckView(
+            String verdict,
+            boolean ignored,
+            int failures,
+            @Nullable String lastFailure) {
+
+        static @Nullable CheckView of(Health health) {
+            HealthChecks.Status status = health.check();
+            return status == null
+                    ? null
+                    : new CheckView(
+                            status.verdict().word(), status.isIgnored(), status.failures(), status.lastFailure());
         }
     }
 
@@ -335,6 +366,7 @@ public record BackendView(
                 backend.observer() instanceof BackendMeters meters ? Law.of(meters.law(), backend) : null,
                 backend.retryBudget().available(),
                 DryRun.of(backend),
-                InstanceView.of(backend.instances()));
+                InstanceView.of(backend.instances()),
+                backend.instances().isSingle() ? CheckView.of(backend.health()) : null);
     }
 }

@@ -48,7 +48,16 @@ class SeverityTest {
 
     private static BackendView.InstanceView instance(String state) {
         return new BackendView.InstanceView(
-                "http://10.0.0.1:80", 1, 0, null, 0, 0, 0, breaker(state, 0), new BackendView.Connections(0, 0, 0, 1));
+                "http://10.0.0.1:80",
+                1,
+                0,
+                null,
+                0,
+                0,
+                0,
+                breaker(state, 0),
+                null,
+                new BackendView.Connections(0, 0, 0, 1));
     }
 
     private static BackendView.BreakerView breaker(String state, int overdue) {
@@ -74,6 +83,7 @@ class SeverityTest {
                 null,
                 0,
                 null,
-                instances);
+                instances,
+                null);
     }
 }

@@ -89,6 +89,10 @@ public final class TestHealth {
     }
 
     /** Permits of a large compartment. */
+    public static Health.Permits unlimited() {
+        return new UnlimitedPermits();
+    }
+
     private static final class UnlimitedPermits implements Health.Permits {
 
         @Override

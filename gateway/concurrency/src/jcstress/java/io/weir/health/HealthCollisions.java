@@ -32,6 +32,10 @@ public final class HealthCollisions {
 
         private final AtomicInteger permits = new AtomicInteger();
 
+        int returned() {
+            return permits.get();
+        }
+
         @Override
         public int limit() {
             return 1;

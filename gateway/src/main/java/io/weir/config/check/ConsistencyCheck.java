@@ -100,6 +100,7 @@ final class ConsistencyCheck {
         atMost(backend + ".bulkhead.max-wait-duration", deadline, "the deadline");
         atMost(backend + ".circuit-breaker.slow-call-duration-threshold", deadline, "the deadline");
         atMost(backend + ".circuit-breaker.stall-duration", deadline, "the deadline");
+        atMost(backend + ".health-check.timeout", backend + ".health-check.interval", "the interval");
         atMost(backend + ".connection.connect-timeout", deadline, "the deadline");
         atMost(backend + ".connection.max-idle", backend + ".connection.max-life", "max-life");
         checkLimit(backend + ".bulkhead");

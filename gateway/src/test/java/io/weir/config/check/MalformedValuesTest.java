@@ -378,6 +378,62 @@ class MalformedValuesTest {
                                 "health",
                                 "expected: a path that starts with /")),
                 row(
+                        "a health check without a path",
+                        """
+                        weir:
+                          backends:
+                            orders:
+                              uri: http://orders:8080
+                              health-check: { interval: 1s, timeout: 2s }
+                        """,
+                        problem(
+                                5,
+                                "weir.backends.orders.health-check.path",
+                                null,
+                                "missing; expected: text, a path that starts with /"),
+                        problem(
+                                5,
+                                "weir.backends.orders.health-check.timeout",
+                                "2s",
+                                "expected: at most the interval, 1s")),
+                row(
+                        "a health check with values out of range",
+                        """
+                        weir:
+                          backends:
+                            orders:
+                              uri: http://orders:8080
+                              health-check:
+                                path: up
+                                interval: 5
+                                timeout: 5ms
+                                healthy-threshold: 0
+                                unhealthy-threshold: 101
+                                expected-statuses: [ 200, 600 ]
+                        """,
+                        problem(
+                                6,
+                                "weir.backends.orders.health-check.path",
+                                "up",
+                                "expected: a path that starts with /"),
+                        problem(
+                                7,
+                                "weir.backends.orders.health-check.interval",
+                                "5",
+                                "without a unit, such as ms or s; expected: a duration, 100ms to 10m"),
+                        problem(8, "weir.backends.orders.health-check.timeout", "5ms", "expected: 10ms to 1m"),
+                        problem(9, "weir.backends.orders.health-check.healthy-threshold", "0", "expected: 1 to 100"),
+                        problem(
+                                10,
+                                "weir.backends.orders.health-check.unhealthy-threshold",
+                                "101",
+                                "expected: 1 to 100"),
+                        problem(
+                                11,
+                                "weir.backends.orders.health-check.expected-statuses[1]",
+                                "600",
+                                "expected: 200 to 599")),
+                row(
                         "an address and instances",
                         """
                         weir:

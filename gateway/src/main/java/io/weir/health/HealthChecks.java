@@ -1,0 +1,207 @@
+package io.weir.health;
+
+import java.util.List;
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The verdicts of the health checks of a backend's instances, and their effect on the instances.
+ *
+ * <p><b>Verdicts.</b> An instance starts without a verdict, and gets calls. It fails after {@code
+ * unhealthy-threshold} failed checks in a row, and passes again after {@code healthy-threshold} passed checks
+ * in a row.
+ *
+ * <p><b>Checks and calls.</b> An instance gets calls if neither its calls nor its check keep it out:
+ *
+ * <ul>
+ *   <li>An instance that fails its check is taken out, even while its calls succeed: so an instance announces
+ *       that it is about to stop. Its calls under way go on. It gets no probes, since only a passed check
+ *       brings it back.
+ *   <li>A passed check does not bring back an instance that its calls have ejected: a health path that
+ *       answers shows little about the calls. A probe brings it back, as without checks.
+ *   <li>A check without an answer is no evidence if the instance has answered a call meanwhile: it is busy,
+ *       and not down.
+ * </ul>
+ *
+ * <p><b>Ignored.</b> If every instance that calls could go to fails its check, the checks are ignored: then
+ * more probably the health path is broken, or the gateway's network. Instances that a check had taken out
+ * return as soon as a probe is answered well. The checks count again when one of the instances in use passes;
+ * each of the others must then fail its threshold anew, since they are usually about to pass, too. So a check
+ * never takes out the last instance, and the check of a backend with one instance is only shown.
+ */
+// Concurrency: confined to one event loop, except `release`. The healths change on other threads: an instance
+// that opens between the decision and its effect may leave no instance in; HealthGroup then releases those
+// that their checks keep out. Each result applies all verdicts again, so a state that another thread has
+// replaced (a reload's, an operator's) is corrected by the next check.
+public final class HealthChecks {
+
+    /** The result of an instance's checks. */
+    public enum Verdict {
+        /** Too few checks. */
+        UNKNOWN,
+        PASSING,
+        FAILING;
+
+        /** The word in the endpoint. */
+        public String word() {
+            return name().toLowerCase(Locale.ROOT);
+        }
+    }
+
+    /**
+     * The state of an instance's check, for display.
+     *
+     * @param isIgnored whether a failing check has no effect, since no instance in use passes
+     * @param failures checks that have failed in a row
+     * @param lastFailure the last failure since the verdict began; null: none
+     */
+    public record Status(
+            Verdict verdict,
+            boolean isIgnored,
+            int failures,
+            @Nullable String lastFailure) {}
+
+    private static final Logger log = LoggerFactory.getLogger(HealthChecks.class);
+
+    /** The check of one instance. */
+    private static final class Check {
+        private final Health health;
+        private Verdict verdict = Verdict.UNKNOWN;
+        private int passes;
+        private int failures;
+        private boolean isSilent;
+        private @Nullable String lastFailure;
+
+        Check(Health health) {
+            this.health = health;
+        }
+
+        void takeOver(Status before) {
+            verdict = before.verdict;
+            failures = before.failures;
+            lastFailure = before.lastFailure;
+        }
+
+        boolean fails() {
+            return verdict == Verdict.FAILING;
+        }
+    }
+
+    private final String backend;
+    private final HealthCheckProperties properties;
+    private final List<Check> checks;
+    private boolean isIgnored;
+
+    /**
+     * Checks without a verdict.
+     *
+     * @param backend the backend's name
+     * @param instances the healths of its instances
+     */
+    public HealthChecks(String backend, List<Health> instances, HealthCheckProperties properties) {
+        this.backend = backend;
+        this.properties = properties;
+        this.checks = instances.stream().map(Check::new).toList();
+    }
+
+    /** Takes over the verdicts of the previous configuration's checks about the same instances. */
+    public void takeOver() {
+        for (Check check : checks) {
+            Status before = check.health.check();
+            if (before != null) {
+                check.takeOver(before);
+                isIgnored |= before.isIgnored;
+            }
+        }
+    }
+
+    /** The instance has passed a check. */
+    public void passed(int index, long now) {
+        Check check = checks.get(index);
+        check.failures = 0;
+        check.passes++;
+        if (!check.fails() || check.passes >= properties.healthyThreshold()) {
+            check.verdict = Verdict.PASSING;
+            check.lastFailure = null;
+        }
+        apply(now);
+    }
+
+    /**
+     * The instance has failed a check.
+     *
+     * @param why the failure, such as {@code answered 503}
+     */
+    public void failed(int index, String why, long now) {
+        failed(index, why, false, now);
+    }
+
+    /**
+     * A check has got no answer in time.
+     *
+     * @param sentAt the moment at which the check was sent
+     */
+    public void unanswered(int index, String why, long sentAt, long now) {
+        if (!checks.get(index).health.hasAnsweredSince(sentAt)) {
+            failed(index, why, true, now);
+        }
+    }
+
+    private void failed(int index, String why, boolean isSilent, long now) {
+        Check check = checks.get(index);
+        check.passes = 0;
+        check.failures++;
+        check.isSilent = isSilent;
+        check.lastFailure = why;
+        if (check.failures >= properties.unhealthyThreshold()) {
+            check.verdict = Verdict.FAILING;
+        }
+        apply(now);
+    }
+
+    private void apply(long now) {
+        boolean isAnyGood = checks.stream().anyMatch(check -> !check.fails() && check.health.isIn());
+        Check failing = checks.stream().filter(Check::fails).findFirst().orElse(null);
+        if (failing != null && !isAnyGood && !isIgnored) {
+            isIgnored = true;
+            log.warn(
+                    "Health checks of backend {} are ignored: they fail at every instance that calls could go to ({})",
+                    backend,
+                    failing.lastFailure);
+        } else if (isIgnored && (failing == null || isAnyGood)) {
+            isIgnored = false;
+            log.info("Health checks of backend {} count again", backend);
+            checks.stream().filter(Check::fails).forEach(check -> {
+                check.verdict = Verdict.UNKNOWN;
+                check.failures = 0;
+            });
+        }
+        checks.forEach(check -> apply(check, now));
+    }
+
+    private void apply(Check check, long now) {
+        Health health = check.health;
+        health.checked(new Status(check.verdict, isIgnored && check.fails(), check.failures, check.lastFailure));
+        if (check.verdict == Verdict.PASSING) {
+            health.checkPassed(now);
+        } else if (!check.fails() || isIgnored) {
+            health.checkIgnored(now);
+        } else if (!health.isHeldByCheck()) {
+            health.checkFailed(
+                    "its health check fails: GET %s %s, %d times in a row"
+                            .formatted(properties.path(), check.lastFailure, check.failures),
+                    check.isSilent,
+                    now);
+        }
+    }
+
+    /** Ends the effect of all checks. Nothing but another object changes it from now on. */
+    public void release(long now) {
+        for (Check check : checks) {
+            check.health.checked(null);
+            check.health.checkIgnored(now);
+        }
+    }
+}
