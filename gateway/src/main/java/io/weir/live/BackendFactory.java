@@ -100,7 +100,7 @@ public final class BackendFactory {
                 RegisteredBulkhead.register(registries.bulkheads(), name, bulkhead, limit, Map.of());
         Health health = new Health(name, settings, new CompartmentPermits(bulkhead, limit), nanoClock, random);
         Instances instances = instances(name, properties, health, new CompartmentPermits(bulkhead, limit), plan);
-        limit.limitBy(health::maxCalls);
+        limit.limitBy(health::maxCalls, health::limitShare);
         registries.breakers().remove(name);
         plan.onRollback(() -> registries.breakers().remove(name));
         health.resilience4j().register(registries.breakers());
