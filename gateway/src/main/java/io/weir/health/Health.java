@@ -315,12 +315,12 @@ public final class Health {
      * long for its route.
      *
      * @param sentAt the moment at which the call was sent
-     * @param silentSince a silence of the backend since then is too long for this call; {@code sentAt} or later
-     * @param judgedSince {@code silentSince} of the last time that this method was called for the call; before
-     *     {@code sentAt}: it was not
+     * @param silentSince a silence of the backend since then is too long for this call; {@code sentAt} or
+     *     later
+     * @param judgedSince {@code silentSince} of the last time that this method was called for the call;
+     *     before {@code sentAt}: it was not
      */
-    public void stalled(
-            @Nullable Generation generation, long sentAt, long silentSince, long judgedSince, long now) {
+    public void stalled(@Nullable Generation generation, long sentAt, long silentSince, long judgedSince, long now) {
         HealthState seen = state.get();
         if (generation == null || seen.generation() != generation || seen instanceof Forced) {
             return;
@@ -783,8 +783,8 @@ public final class Health {
     }
 
     /**
-     * The share of the backend's limit that {@link #maxCalls} is while instances are out; 1: it is no share, or
-     * there is no limit; 0: it changes with each call.
+     * The share of the backend's limit that {@link #maxCalls} is while instances are out; 1: it is no share,
+     * or there is no limit; 0: it changes with each call.
      */
     public double limitShare() {
         HealthGroup group = members;

@@ -274,7 +274,8 @@ public final class HealthGroup {
     }
 
     /**
-     * The share of the limit that {@link #maxCalls} allows; 0: it changes with each call, or no instance is in.
+     * The share of the limit that {@link #maxCalls} allows; 0: it changes with each call, or no instance is
+     * in.
      */
     double limitShare() {
         Standing seen = standing;

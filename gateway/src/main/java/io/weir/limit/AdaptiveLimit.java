@@ -105,7 +105,8 @@ public final class AdaptiveLimit implements Limit {
      * All that other threads read.
      *
      * @param share the share of the instances, whose part of the limit the samples come from
-     * @param longWaitNanos the wait after which {@link Knee#waited} must be called; {@link Long#MAX_VALUE}: never
+     * @param longWaitNanos the wait after which {@link Knee#waited} must be called; {@link Long#MAX_VALUE}:
+     *     never
      * @param canHelp whether a lower limit may help the backend: there is a lower one, and the backend
      *     answers some of its calls
      */
@@ -154,7 +155,10 @@ public final class AdaptiveLimit implements Limit {
         return published.beliefs.limit();
     }
 
-    /** Whether the limit learns from the instances that have this share, and their part is at most this number. */
+    /**
+     * Whether the limit learns from the instances that have this share, and their part is at most this
+     * number.
+     */
     boolean isPartOf(double share, int most) {
         Published seen = published;
         return seen.share == share && Knee.partOf(seen.beliefs.limit(), share) <= most;
@@ -211,8 +215,8 @@ public final class AdaptiveLimit implements Limit {
     }
 
     /**
-     * The wait for a permit after which {@link #waited} is due: a third of the deadline, or a quarter while no
-     * call has ended; {@link Long#MAX_VALUE} while the windows judge the limit in time.
+     * The wait for a permit after which {@link #waited} is due: a third of the deadline, or a quarter while
+     * no call has ended; {@link Long#MAX_VALUE} while the windows judge the limit in time.
      */
     public long longWaitNanos() {
         return published.longWaitNanos;
@@ -375,13 +379,7 @@ public final class AdaptiveLimit implements Limit {
                 lastChange.reason(),
                 (long) (startMillis + lastChange.at() * MILLIS_PER_SECOND));
         return new Published(
-                beliefs,
-                applied.share,
-                queueCapacity,
-                knee.baseInFlight(),
-                knee.isHolding(),
-                longWait(),
-                canHelp());
+                beliefs, applied.share, queueCapacity, knee.baseInFlight(), knee.isHolding(), longWait(), canHelp());
     }
 
     private long longWait() {

@@ -78,7 +78,9 @@ final class Knee {
     private static final double ROUNDING = 1e-6;
 
     private final double wallOffset;
-    /** The share of the backend's instances that take calls. All other numbers are those of these instances. */
+    /**
+     * The share of the backend's instances that take calls. All other numbers are those of these instances.
+     */
     private double share = 1;
 
     private double min;
@@ -253,8 +255,8 @@ final class Knee {
     }
 
     /**
-     * The wait after which {@link #waited} must be called, since no window can judge the limit while calls can
-     * still wait; infinite: a window can.
+     * The wait after which {@link #waited} must be called, since no window can judge the limit while calls
+     * can still wait; infinite: a window can.
      */
     double longWait() {
         boolean isBlind = base.isKnown() ? endedAt - shortAt > REMEMBERED : isUnused();
@@ -346,8 +348,8 @@ final class Knee {
     }
 
     /**
-     * A time-out of a call that was in the backend for no longer than a call without a queue: it had waited for
-     * its permit for too long, which says nothing about the backend while that answers other calls.
+     * A time-out of a call that was in the backend for no longer than a call without a queue: it had waited
+     * for its permit for too long, which says nothing about the backend while that answers other calls.
      */
     private boolean isSentTooLate(double now, double latency, Evidence evidence) {
         return evidence == Evidence.TIMED_OUT

@@ -151,8 +151,8 @@ public final class LimitInForce {
      * Sets the sources of the ceiling and of the share; they replace the previous ones.
      *
      * @param source returns 1 or more; {@link #NONE}: no ceiling
-     * @param shareSource returns the share of the limit that the ceiling is; 1: it is another number, or there is
-     *     none; 0: it changes with each call, so nothing is learnt
+     * @param shareSource returns the share of the limit that the ceiling is; 1: it is another number, or
+     *     there is none; 0: it changes with each call, so nothing is learnt
      */
     public void limitBy(IntSupplier source, DoubleSupplier shareSource) {
         ceiling = source;
@@ -286,9 +286,10 @@ public final class LimitInForce {
             return false;
         }
         int most = ceiling.getAsInt();
-        return limit instanceof AdaptiveLimit adaptive && !adaptive.isWhole()
-                ? adaptive.isPartOf(share.getAsDouble(), most)
-                : value <= most;
+        if (limit instanceof AdaptiveLimit adaptive && !adaptive.isWhole()) {
+            return adaptive.isPartOf(share.getAsDouble(), most);
+        }
+        return value <= most;
     }
 
     /** Without enforcement, calls exceed the lower limit of a probe, so the probe measures nothing. */

@@ -113,7 +113,9 @@ class HealthEvidenceTest {
         evidence.countIfStalled(STALL, fixture.now());
         evidence.countIfStalled(STALL + 1, fixture.now());
         assertThat(fixture.health.overdue()).isOne();
-        assertThat(evidence.dueNanos(STALL + 1, fixture.now())).as("judged again").isEqualTo(STALL - 1);
+        assertThat(evidence.dueNanos(STALL + 1, fixture.now()))
+                .as("judged again")
+                .isEqualTo(STALL - 1);
 
         evidence.answered(fixture.now());
         assertThat(fixture.health.overdue()).isZero();
@@ -132,7 +134,9 @@ class HealthEvidenceTest {
         assertThat(waiting.dueNanos(STALL, fixture.now())).isEqualTo(later);
 
         fixture.advance(Duration.ofNanos(later));
-        assertThat(waiting.countIfStalled(STALL + later, fixture.now())).as("overdue once").isFalse();
+        assertThat(waiting.countIfStalled(STALL + later, fixture.now()))
+                .as("overdue once")
+                .isFalse();
         assertThat(waiting.dueNanos(STALL + later, fixture.now())).isEqualTo(STALL);
     }
 

@@ -272,22 +272,19 @@ class HealthScenarioTest {
     }
 
     /**
-     * The same at all defaults: the limit finds room for the callers. The first answers of a cold JVM are late, and
-     * so are the callers.
+     * The same at all defaults: the limit finds room for the callers. The first answers of a cold JVM are
+     * late, and so are the callers.
      */
     @ParameterizedTest(name = "up to {0} ms late, seed {1}")
     @CsvSource({"0, 1", "50, 2", "100, 3", "200, 4", "200, 5", "300, 6", "300, 7", "300, 8", "400, 4", "400, 5"})
     void anAdaptiveLimitServesASlowButHealthyBackend(int lateMillis, int seed) {
-        TrafficSimulation simulation =
-                new TrafficSimulation(Duration.ofSeconds(2), TrafficSimulation.AUTO, 10, seed);
+        TrafficSimulation simulation = new TrafficSimulation(Duration.ofSeconds(2), TrafficSimulation.AUTO, 10, seed);
         simulation.service = Duration.ofMillis(1200);
         Random random = new Random(seed);
         long start = simulation.now();
         long end = start + Duration.ofSeconds(20).toNanos();
-        simulation.lateness = () -> (long) (random.nextDouble()
-                * lateMillis
-                * 1e6
-                * Math.max(0.1, Math.exp(-(simulation.now() - start) / 2e9)));
+        simulation.lateness = () -> (long)
+                (random.nextDouble() * lateMillis * 1e6 * Math.max(0.1, Math.exp(-(simulation.now() - start) / 2e9)));
         simulation.onEnd = ending -> {
             if (simulation.now() < end) {
                 simulation.schedule(ending.isAnswered() ? 0 : 10_000_000, simulation::call);

@@ -237,7 +237,9 @@ class InstancesScenarioTest {
         bad.workers = 20;
         simulation.traffic(1600, Duration.ofSeconds(3));
         assertThat(bad.isOpen()).isFalse();
-        assertThat(simulation.bulkhead.maxConcurrentCalls()).as("of forty workers").isBetween(higher * 3 / 2, 75);
+        assertThat(simulation.bulkhead.maxConcurrentCalls())
+                .as("of forty workers")
+                .isBetween(higher * 3 / 2, 75);
     }
 
     @ParameterizedTest
@@ -250,11 +252,13 @@ class InstancesScenarioTest {
         Replica bad = simulation.replicas.getFirst();
         bad.errorStatus = 503;
         bad.fault = fault;
-        simulation.traffic(300, Duration.ofSeconds(20));
+        long sheds = simulation.limitInForce.changes(Change.SHEDDING);
+        long timeOuts = simulation.limitInForce.changes(Change.TIMEOUTS);
+        simulation.traffic(200, Duration.ofSeconds(20));
 
         assertThat(bad.isOpen()).isTrue();
-        assertThat(simulation.limitInForce.changes(Change.SHEDDING)).isZero();
-        assertThat(simulation.limitInForce.changes(Change.TIMEOUTS)).isZero();
+        assertThat(simulation.limitInForce.changes(Change.SHEDDING)).isEqualTo(sheds);
+        assertThat(simulation.limitInForce.changes(Change.TIMEOUTS)).isEqualTo(timeOuts);
         assertThat(simulation.limitInForce.permits()).as("of all instances").isGreaterThanOrEqualTo(before);
         assertThat(simulation.failed()).isLessThanOrEqualTo(MOST_CALLS_IN_A_HANG);
     }
@@ -275,7 +279,16 @@ class InstancesScenarioTest {
 
     private static InstancesSimulation adaptive() {
         InstancesSimulation simulation = new InstancesSimulation(3, DEADLINE, TrafficSimulation.AUTO, SEED);
-        simulation.traffic(300, Duration.ofSeconds(10));
+        simulation.replicas.forEach(replica -> {
+            replica.service = Duration.ofMillis(50);
+            replica.workers = 10;
+        });
+        // The limit gets higher than the calm calls need.
+        simulation.traffic(1600, Duration.ofSeconds(10));
+        simulation.traffic(200, Duration.ofSeconds(3));
+        assertThat(simulation.limitInForce.permits()).isGreaterThan(25);
+        simulation.endings.clear();
+        simulation.traffic(200, Duration.ofSeconds(5));
         assertThat(simulation.answeredShare()).as("calm").isEqualTo(1);
         simulation.endings.clear();
         return simulation;

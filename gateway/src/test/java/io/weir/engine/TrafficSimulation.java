@@ -101,7 +101,10 @@ final class TrafficSimulation {
     /** Added to each service time, in nanoseconds: on a cold JVM, the first answers are late. */
     LongSupplier lateness = () -> 0;
 
-    /** The backend answers in bursts at this interval, all that it has got until then; null: each call by itself. */
+    /**
+     * The backend answers in bursts at this interval, all that it has got until then; null: each call by
+     * itself.
+     */
     @Nullable
     Duration burstInterval;
 
@@ -150,8 +153,7 @@ final class TrafficSimulation {
         limit = new LimitInForce(
                 bulkhead,
                 isAdaptive
-                        ? LimitSettings.adaptive(
-                                AdaptiveLimit.Bounds.DEFAULT, LimitSettings.AUTO, deadline.toNanos())
+                        ? LimitSettings.adaptive(AdaptiveLimit.Bounds.DEFAULT, LimitSettings.AUTO, deadline.toNanos())
                         : LimitSettings.fixed(permits, queue),
                 this::now,
                 this::now);
@@ -316,7 +318,9 @@ final class TrafficSimulation {
 
     private long serviceNanos() {
         Duration interval = burstInterval;
-        return interval == null ? service.toNanos() + lateness.getAsLong() : interval.toNanos() - now() % interval.toNanos();
+        return interval == null
+                ? service.toNanos() + lateness.getAsLong()
+                : interval.toNanos() - now() % interval.toNanos();
     }
 
     private void answer(Exchange exchange, FakeAttempt attempt, int status) {

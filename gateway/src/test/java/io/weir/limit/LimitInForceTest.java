@@ -115,7 +115,8 @@ class LimitInForceTest {
         int whole = limit.permits();
         double rate = limit.beliefs().answersPerSecond();
         double[] share = {2 / 3.};
-        limit.limitBy(() -> share[0] == 1 ? LimitInForce.NONE : (int) Math.ceil(limit.permits() * 2 / 3.), () -> share[0]);
+        limit.limitBy(
+                () -> share[0] == 1 ? LimitInForce.NONE : (int) Math.ceil(limit.permits() * 2 / 3.), () -> share[0]);
 
         int part = (int) Math.ceil(whole * 2 / 3.);
         assertThat(bulkhead.maxConcurrentCalls()).isEqualTo(part);

@@ -99,7 +99,9 @@ class LoadShedderTest {
         assertThat(iterationNanos / iterations).as("delay").isLessThan(25 * MS);
     }
 
-    /** 500 requests a second on two loops, each of which costs up to 3 ms at first and varies by its factor. */
+    /**
+     * 500 requests a second on two loops, each of which costs up to 3 ms at first and varies by its factor.
+     */
     @ParameterizedTest(name = "seed {0}")
     @ValueSource(ints = {1, 2, 3, 4, 5})
     void refusesNothingAtAColdStartBelowTheCapacity(int seed) {
