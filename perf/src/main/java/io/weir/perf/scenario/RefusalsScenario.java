@@ -131,8 +131,8 @@ final class RefusalsScenario {
                 %s""".formatted(routes, backends));
         arguments.addFirst(file.toString());
         if (options.quick()) {
-            // All cases begin at once on a cold JVM, and the subject is another protection than the shedding. The
-            // hard limit of an event loop's delay stays.
+            // All cases begin at once on a cold JVM, and they show other protections than the shedding.
+            // The hard limit of an event loop's delay stays.
             arguments.add("--weir.overload.target-event-loop-delay=250ms");
         }
         return arguments;
