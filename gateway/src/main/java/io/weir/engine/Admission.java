@@ -680,8 +680,9 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
         Generation generation = permitGeneration;
         boolean ownsPermit = generation == null || generation.leave();
         // A call whose permit the breaker has given back hung: the breaker's evidence, not the limit's. A
-        // route that hangs while others are answered is no sign of overload.
-        boolean hung = !ownsPermit || isOfHangingRoute(now);
+        // route that hangs while others are answered is no sign of overload, and neither is an instance that
+        // fails alone.
+        boolean hung = !ownsPermit || isOfHangingRoute(now) || isOfBadInstance(now);
         releaseOverdue();
         backend.limit().ended(now, limitMark, nanos, hung ? Evidence.NONE : evidence);
         if (ownsPermit) {
@@ -693,6 +694,12 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
         return countsAsOverdue
                 && evidence == Evidence.TIMED_OUT
                 && exchange.record().route().overdue().isHanging(now);
+    }
+
+    private boolean isOfBadInstance(long now) {
+        return evidence != Evidence.ANSWERED
+                && evidence != Evidence.NONE
+                && !instance.health().isOverloadShared(now);
     }
 
     private void endWait(long now, boolean permitted) {

@@ -46,6 +46,10 @@ final class HealthEvidence {
     private boolean isReported;
     private boolean isAnswered;
     private boolean isOverdue;
+    /** The time in the backend from which on the call must be judged, for the first time or again. */
+    private long dueAfterNanos;
+    /** Before `sentAt`: the call was not judged yet. */
+    private long judgedSince;
 
     private HealthEvidence(
             Health health,
@@ -69,6 +73,8 @@ final class HealthEvidence {
         long usualNanos = route.usualTime().nanos(now);
         this.stallNanos = health.settings().stallNanos(route.deadlineNanos(), usualNanos);
         this.abandonedNanos = health.settings().abandonedNanos(usualNanos);
+        this.dueAfterNanos = stallNanos;
+        this.judgedSince = sentAt - 1;
     }
 
     /**
@@ -203,8 +209,9 @@ final class HealthEvidence {
         if (balanced != null && !isAnswered && !isReported) {
             balanced.unserved(backendNanos, now);
         }
-        if (waitedNanos(backendNanos, now) >= abandonedNanos) {
-            stall(now);
+        long waitedNanos = waitedNanos(backendNanos, now);
+        if (waitedNanos >= abandonedNanos) {
+            stall(waitedNanos, now);
         }
         ignored();
     }
@@ -223,32 +230,45 @@ final class HealthEvidence {
             endedByCaller(backendNanos, now);
         } else if (isBackendAtFault(backendNanos, missed, routeDeadlineNanos)) {
             if (!sawPause(now)) {
-                stall(now);
+                stall(waitedNanos(backendNanos, now), now);
             }
             timedOut(backendNanos, BackendFailures.of(Reason.DEADLINE_EXCEEDED), now);
         }
     }
 
     /**
-     * Counts a call that has waited for the stall time, while it still waits.
+     * Counts a call that has waited for the stall time, while it still waits. A call that is judged stays due
+     * for another judgement: an answer to another call only postpones its evidence.
      *
      * @return whether the call has become overdue
      */
     boolean countIfStalled(long backendNanos, long now) {
-        if (nanosUntilStalled(waitedNanos(backendNanos, now)) > 0) {
+        long waitedNanos = waitedNanos(backendNanos, now);
+        if (nanosUntilJudged(waitedNanos) > 0) {
             return false;
         }
-        stall(now);
-        isOverdue = true;
-        health.overdueBegan();
-        return true;
+        boolean becomesOverdue = !isOverdue;
+        stall(waitedNanos, now);
+        if (becomesOverdue) {
+            isOverdue = true;
+            health.overdueBegan();
+        }
+        return becomesOverdue;
     }
 
-    private void stall(long now) {
-        if (!isReported && !isAnswered && !isOverdue) {
-            stallRoute(now);
-            health.stalled(generation, sentAt, now);
+    private void stall(long waitedNanos, long now) {
+        Generation sent = generation;
+        if (isReported || isAnswered || sent == null) {
+            return;
         }
+        if (!isOverdue) {
+            stallRoute(now);
+        }
+        long silentSince = sentAt + Math.max(0, waitedNanos - stallNanos);
+        health.stalled(sent, sentAt, silentSince, judgedSince, now);
+        judgedSince = silentSince;
+        long answeredAt = sent.lastAnswerAt();
+        dueAfterNanos = stallNanos + (answeredAt - silentSince > 0 ? answeredAt - sentAt : waitedNanos);
     }
 
     /**
@@ -280,11 +300,11 @@ final class HealthEvidence {
     /** Time until {@link #countIfStalled} or {@link #isProbeGivenUp} must be called. */
     long dueNanos(long backendNanos, long now) {
         long waited = waitedNanos(backendNanos, now);
-        return Math.min(nanosUntilStalled(waited), nanosUntilGivenUp(waited));
+        return Math.min(nanosUntilJudged(waited), nanosUntilGivenUp(waited));
     }
 
-    private long nanosUntilStalled(long waitedNanos) {
-        return isReported || isAnswered || isOverdue || generation == null ? NEVER : stallNanos - waitedNanos;
+    private long nanosUntilJudged(long waitedNanos) {
+        return isReported || isAnswered || generation == null ? NEVER : dueAfterNanos - waitedNanos;
     }
 
     private long nanosUntilGivenUp(long waitedNanos) {

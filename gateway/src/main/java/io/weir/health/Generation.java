@@ -13,9 +13,9 @@ import java.util.concurrent.atomic.AtomicInteger;
  */
 // Concurrency: `inFlight` is the only atomic that decides. A call that leaves and the closing thread both
 // change it once: either the call is counted by close() and leave() returns false, or leave() came first and
-// close() does not count the call. So each permit is given back exactly once. `lastAnswerAt` and `stalled`
-// are written one after the other. Benign: a call that stalls at the moment of an answer may be counted by
-// mistake, until the next answer; after one answer more of them follow.
+// close() does not count the call. So each permit is given back exactly once. `lastAnswerAt` and the counts
+// of stalled calls are written one after the other. Benign: a call that stalls at the moment of an answer may
+// be counted by mistake, until the next answer; after one answer more of them follow.
 public final class Generation {
 
     /**
@@ -24,9 +24,13 @@ public final class Generation {
     private static final int CLOSED = Integer.MIN_VALUE / 2;
 
     private final AtomicInteger inFlight = new AtomicInteger();
+    /** Stalled calls that were sent after the last answer. */
     private final AtomicInteger stalled = new AtomicInteger();
+    /** Stalled calls that were sent before the last answer. */
+    private final AtomicInteger stalledBefore = new AtomicInteger();
+
     private volatile long lastAnswerAt;
-    private volatile long firstStalledSentAt;
+    private volatile long stalledSince;
 
     Generation(long now) {
         lastAnswerAt = now;
@@ -85,6 +89,9 @@ public final class Generation {
         if (stalled.get() != 0) {
             stalled.set(0);
         }
+        if (stalledBefore.get() != 0) {
+            stalledBefore.set(0);
+        }
     }
 
     /** Whether the backend has answered any call since then. */
@@ -92,25 +99,46 @@ public final class Generation {
         return time - lastAnswerAt < 0;
     }
 
-    /**
-     * Counts a call that has waited for too long. Called at most once for each call.
-     *
-     * @return the number of stalled calls that were sent after the last answer; 0: this call was sent before
-     *     it
-     */
-    int stalled(long sentAt) {
-        if (sentAt - lastAnswerAt < 0) {
-            return 0;
-        }
-        int count = stalled.incrementAndGet();
-        if (count == 1) {
-            firstStalledSentAt = sentAt;
-        }
-        return count;
+    /** The moment of the last answer; before the first one, that of the generation's start. */
+    public long lastAnswerAt() {
+        return lastAnswerAt;
     }
 
-    /** Time since the first of the stalled calls was sent. */
+    /**
+     * Counts a call that has waited for too long, unless the backend has answered since the call began to do
+     * so, or the call is counted already.
+     *
+     * @param sentAt the moment at which the call was sent
+     * @param silentSince the moment from which on a silence of the backend is too long for this call;
+     *     {@code sentAt} or later
+     * @param judgedSince {@code silentSince} at the last time that this method was called for the call;
+     *     before {@code sentAt}: it was not
+     */
+    void countStalled(long sentAt, long silentSince, long judgedSince) {
+        long answeredAt = lastAnswerAt;
+        boolean isCounted = judgedSince - sentAt >= 0 && judgedSince - answeredAt >= 0;
+        if (isCounted || silentSince - answeredAt < 0) {
+            return;
+        }
+        boolean isLater = sentAt - answeredAt >= 0;
+        if (stalled.get() == 0 && stalledBefore.get() == 0) {
+            stalledSince = isLater ? sentAt : answeredAt;
+        }
+        (isLater ? stalled : stalledBefore).incrementAndGet();
+    }
+
+    /**
+     * The stalled calls since the last answer.
+     *
+     * @param isFull whether no permit is free, so that no later call can be sent; then those count, too, that
+     *     were sent before the last answer
+     */
+    int stalled(boolean isFull) {
+        return isFull ? stalled.get() + stalledBefore.get() : stalled.get();
+    }
+
+    /** Time since the backend owes an answer to a stalled call. */
     long stalledNanos(long now) {
-        return now - firstStalledSentAt;
+        return now - stalledSince;
     }
 }

@@ -330,6 +330,15 @@ public final class Health {
         }
     }
 
+    /**
+     * Whether a sign of overload is one of the whole backend. Of an instance with peers, only if half of its
+     * peers fail, too.
+     */
+    public boolean isOverloadShared(long now) {
+        HealthGroup group = peers;
+        return group == null || group.isOverloadShared(this, now);
+    }
+
     /** Of a backend with several instances: the result of a call to one of them. */
     void pool(long backendNanos, @Nullable BackendFailure failure, long now) {
         boolean slow = backendNanos >= settings.slowNanos();
@@ -359,27 +368,32 @@ public final class Health {
 
     /**
      * A call has waited for its answer for the stall time, or its caller has given it up after a wait that is
-     * long for its route. Called at most once for each call.
+     * long for its route.
      *
      * @param sentAt the moment at which the call was sent
+     * @param silentSince a silence of the backend since then is too long for this call; {@code sentAt} or
+     *     later
+     * @param judgedSince {@code silentSince} of the last time that this method was called for the call;
+     *     before {@code sentAt}: it was not
      */
-    public void stalled(@Nullable Generation generation, long sentAt, long now) {
+    public void stalled(@Nullable Generation generation, long sentAt, long silentSince, long judgedSince, long now) {
         HealthState seen = state.get();
         if (generation == null || seen.generation() != generation || seen instanceof Forced) {
             return;
         }
         HealthGroup group = peers;
         if (group != null) {
-            group.stalled(sentAt, now);
+            group.stalled(sentAt, silentSince, judgedSince, now);
         }
-        int calls = generation.stalled(sentAt);
+        generation.countStalled(sentAt, silentSince, judgedSince);
         int limit = Math.min(compartment.limit(), group == null ? capOfOnly : group.maxCallsEach());
         if (seen instanceof HalfOpen ramp) {
             limit = Math.min(ramp.ramp(), limit);
         }
+        int calls = generation.stalled(isFull(generation, limit));
         int configured = settings.breaker().stallCalls();
         int stallCalls = group == null ? configured : group.stallCalls(configured, sentAt);
-        if (calls >= Math.min(stallCalls, limit)) {
+        if (calls > 0 && calls >= Math.min(stallCalls, limit)) {
             open(
                     seen,
                     true,
@@ -387,6 +401,13 @@ public final class Health {
                             .formatted(seconds(generation.stalledNanos(now)), Math.max(calls, generation.inFlight())),
                     now);
         }
+    }
+
+    /** Whether the calls that wait for an answer hold all permits, so that no other call can be sent. */
+    private boolean isFull(Generation generation, int limit) {
+        HealthGroup shared = peers;
+        HealthGroup all = shared == null ? members : shared;
+        return generation.inFlight() >= limit || (all != null && all.isFull(compartment.limit()));
     }
 
     // ---------------------------------------------------------------- probes
@@ -1081,6 +1102,15 @@ public final class Health {
         }
         int cap = capOfOnly;
         return state.get() instanceof HalfOpen ramp && inForce.breaker().enforce() ? Math.min(ramp.ramp(), cap) : cap;
+    }
+
+    /**
+     * The share of the backend's limit that {@link #maxCalls} is while instances are out; 1: it is no share,
+     * or there is no limit; 0: it changes with each call.
+     */
+    public double limitShare() {
+        HealthGroup group = members;
+        return group == null || !settings.breaker().enforce() ? 1 : group.limitShare();
     }
 
     /** The settings in force. */

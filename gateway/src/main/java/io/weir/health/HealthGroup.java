@@ -46,6 +46,8 @@ public final class HealthGroup {
     private static final double CHANCES = 1e8;
     private static final double LOG_CHANCES = Math.log(CHANCES);
     private static final double PERCENT = 100;
+    /** The sum of shares need not be exact. */
+    private static final double ROUNDING = 1e-6;
 
     private final Health backend;
     private final List<Health> members;
@@ -125,8 +127,8 @@ public final class HealthGroup {
         ejectIfAlone(member, failure, now);
     }
 
-    void stalled(long sentAt, long now) {
-        backend.stalled(backend.generation(), sentAt, now);
+    void stalled(long sentAt, long silentSince, long judgedSince, long now) {
+        backend.stalled(backend.generation(), sentAt, silentSince, judgedSince, now);
     }
 
     /** The calls without an answer that make an instance a stalled one. */
@@ -305,7 +307,7 @@ public final class HealthGroup {
         for (int i : seen.ramping) {
             calls += Math.min(limit * shares[i], members.get(i).maxCalls());
         }
-        return Math.max(1, Math.min(room(seen), (int) Math.ceil(calls)));
+        return Math.max(1, Math.min(room(seen), (int) Math.ceil(calls - ROUNDING)));
     }
 
     /** The calls for which the instances that are in have room together. */
@@ -327,6 +329,41 @@ public final class HealthGroup {
     /** The largest number of concurrent calls in each instance; {@link Integer#MAX_VALUE}: none. */
     int maxCallsEach() {
         return maxCallsEach;
+    }
+
+    /**
+     * The share of the limit that {@link #maxCalls} allows; 0: it changes with each call, or no instance is
+     * in.
+     */
+    double limitShare() {
+        Standing seen = standing;
+        return seen.ramping.isEmpty() ? seen.closedShare : 0;
+    }
+
+    /**
+     * Whether the signs of overload of an instance are those of its backend: at least half of the other
+     * instances that are in have failed a call lately, too. Otherwise the instance is bad, and the others can
+     * work on as many calls as before.
+     */
+    boolean isOverloadShared(Health member, long now) {
+        int others = 0;
+        int failing = 0;
+        for (Health peer : members) {
+            if (peer != member && peer.generation() != null) {
+                others++;
+                failing += peer.recent().failures(peer.recent().calls(ALIKE_CALLS, now)) > 0 ? 1 : 0;
+            }
+        }
+        return 2 * failing >= others;
+    }
+
+    /** Whether the calls to the instances that are in hold all permits of the backend. */
+    boolean isFull(int limit) {
+        int sum = 0;
+        for (Health member : members) {
+            sum += member.inFlight();
+        }
+        return sum >= Math.min(limit, maxCalls(limit));
     }
 
     int overdue() {

@@ -16,7 +16,11 @@
  *   <li><i>Stalled</i>: at least {@code stall-calls} calls, all sent after the last final answer head, have
  *       each waited for {@code stall-duration}. So a hang opens the breaker at any traffic, before its calls
  *       reach their deadlines. Any number of slow calls among fast ones opens nothing, since every answer
- *       ends the stall. A call whose caller has left counts if it had waited for three times its route's
+ *       ends the stall. Calls that were sent before that answer count, too, once the answer is a stall
+ *       duration old and no permit is free: no later call can be sent then. Without this rule, a backend that
+ *       answered one of ten calls and then hung was noticed at the deadline of 20 s. While a permit is free
+ *       they do not count: reports that take long among fast calls are no stall. A call whose caller has left
+ *       counts if it had waited for three times its route's
  *       usual time, and for at least 100 ms. Otherwise a hang would not be noticed where callers leave before
  *       the deadline.
  *   <li><i>Slow</i>: the share of slow calls reaches {@code slow-call-rate-threshold}. With the defaults, a
@@ -43,7 +47,8 @@
  * of them open together. An instance that is open gets probes only, while the others serve the callers. The
  * probes are copies of requests that go to other instances; where nothing can be copied, one caller serves as
  * the probe, at intervals that double up to half a minute. The limit on calls follows the share of the
- * instances that are in.
+ * instances that are in. The time-outs and 503s of one instance are evidence for the limit only if at least
+ * half of its peers fail calls, too: otherwise a few of them lower the limit of the whole backend.
  *
  * <p><b>Drained by hand.</b> An operator takes an instance out with {@link io.weir.health.Health#drain}. The
  * state is one of its own, and not a forced one: a forced state belongs to the backend, and an operator who

@@ -99,17 +99,25 @@ public final class AdaptiveLimit implements Limit {
     /** A 503 within this time counts as fast, whatever the backend's base latency is. */
     private static final long MIN_FAST_NANOS = 1_000_000;
 
-    private record Settings(Bounds bounds, double deadline) {}
+    private record Settings(Bounds bounds, double deadline, double share) {}
 
     /**
      * All that other threads read.
      *
-     * @param blind whether {@link Knee#waited} must be called
+     * @param share the share of the instances, whose part of the limit the samples come from
+     * @param longWaitNanos the wait after which {@link Knee#waited} must be called; {@link Long#MAX_VALUE}:
+     *     never
      * @param canHelp whether a lower limit may help the backend: there is a lower one, and the backend
      *     answers some of its calls
      */
     private record Published(
-            Beliefs beliefs, int queueCapacity, int baseInFlight, boolean holding, boolean blind, boolean canHelp) {}
+            Beliefs beliefs,
+            double share,
+            int queueCapacity,
+            int baseInFlight,
+            boolean holding,
+            long longWaitNanos,
+            boolean canHelp) {}
 
     /** A sample for the processing thread; without evidence, the start of a call, or a call that waits. */
     private record Sample(
@@ -135,15 +143,42 @@ public final class AdaptiveLimit implements Limit {
         this.startNanos = nowNanos;
         this.startMillis = wallNanos / NANOS_PER_MILLI;
         this.onChange = onChange;
-        this.applied = new Settings(bounds, deadlineNanos / SECOND);
+        this.applied = new Settings(bounds, deadlineNanos / SECOND, 1);
         this.settings = applied;
         this.knee = new Knee(bounds, applied.deadline, wallNanos / SECOND);
         this.published = currentState(capacity());
     }
 
+    /** The limit if all instances of the backend took calls. */
     @Override
     public int value() {
         return published.beliefs.limit();
+    }
+
+    /**
+     * Whether the limit learns from the instances that have this share, and their part is at most this
+     * number.
+     */
+    boolean isPartOf(double share, int most) {
+        Published seen = published;
+        return seen.share == share && Knee.partOf(seen.beliefs.limit(), share) <= most;
+    }
+
+    /** Whether the limit learns from all instances. */
+    boolean isWhole() {
+        return published.share == 1;
+    }
+
+    /**
+     * Some instances take no calls any more, or take calls again: what was learnt is scaled to the others.
+     *
+     * @param share the share of the instances that take calls; above 0 and at most 1
+     */
+    void scaleTo(double share) {
+        Settings seen = settings;
+        if (seen.share != share) {
+            change(new Settings(seen.bounds, seen.deadline, share));
+        }
     }
 
     /**
@@ -180,11 +215,11 @@ public final class AdaptiveLimit implements Limit {
     }
 
     /**
-     * The wait for a permit after which {@link #waited} is due: a third of the deadline;
-     * {@link Long#MAX_VALUE} while the windows judge the limit in time.
+     * The wait for a permit after which {@link #waited} is due: a third of the deadline, or a quarter while
+     * no call has ended; {@link Long#MAX_VALUE} while the windows judge the limit in time.
      */
     public long longWaitNanos() {
-        return published.blind ? (long) (settings.deadline * Knee.LONG * SECOND) : Long.MAX_VALUE;
+        return published.longWaitNanos;
     }
 
     /**
@@ -193,7 +228,7 @@ public final class AdaptiveLimit implements Limit {
      * @param sinceNanos the moment at which it started to wait
      */
     public void waited(long nowNanos, long sinceNanos) {
-        if (published.blind) {
+        if (published.longWaitNanos < Long.MAX_VALUE) {
             process(nowNanos, 0, nowNanos - sinceNanos, null, WAITING);
         }
     }
@@ -205,7 +240,11 @@ public final class AdaptiveLimit implements Limit {
      * @param deadlineNanos the deadline of the backend's calls
      */
     public void configure(Bounds bounds, long deadlineNanos) {
-        settings = new Settings(bounds, deadlineNanos / SECOND);
+        change(new Settings(bounds, deadlineNanos / SECOND, settings.share));
+    }
+
+    private void change(Settings next) {
+        settings = next;
         if (processing.getAndIncrement() == 0) {
             processHandedOver();
         }
@@ -239,7 +278,7 @@ public final class AdaptiveLimit implements Limit {
             Settings latest = settings;
             if (!latest.equals(applied)) {
                 applied = latest;
-                knee.configure(latest.bounds, latest.deadline);
+                knee.configure(latest.bounds, latest.deadline, latest.share);
             }
             if (handedOver.get() != null) {
                 applyAll(handedOver.getAndSet(null));
@@ -301,7 +340,7 @@ public final class AdaptiveLimit implements Limit {
     private void publish() {
         Published seen = published;
         Beliefs before = seen.beliefs;
-        int limit = knee.value();
+        int limit = knee.wholeValue();
         if (limit != before.limit() || (lastChange.isProbing() && knee.lastChange() != Change.PROBE)) {
             lastChange.record(before.limit(), limit, knee.lastChange(), lastNow);
         }
@@ -310,10 +349,11 @@ public final class AdaptiveLimit implements Limit {
                 // A small difference is not worth a resize.
                 || Math.abs(capacity - seen.queueCapacity) > seen.queueCapacity / 16;
         boolean outdated = resized
+                || applied.share != seen.share
                 || lastChange.reason() != before.lastChange()
                 || knee.baseInFlight() != seen.baseInFlight
                 || knee.isHolding() != seen.holding
-                || knee.isBlind() != seen.blind
+                || longWait() != seen.longWaitNanos
                 || canHelp() != seen.canHelp
                 || knee.utilisation() != before.utilisation()
                 || differs(knee.baseLatency(), before.baseLatencyNanos() / SECOND)
@@ -332,13 +372,19 @@ public final class AdaptiveLimit implements Limit {
 
     private Published currentState(int queueCapacity) {
         Beliefs beliefs = new Beliefs(
-                knee.value(),
+                knee.wholeValue(),
                 (long) (knee.baseLatency() * SECOND),
                 knee.rate(),
                 knee.utilisation(),
                 lastChange.reason(),
                 (long) (startMillis + lastChange.at() * MILLIS_PER_SECOND));
-        return new Published(beliefs, queueCapacity, knee.baseInFlight(), knee.isHolding(), knee.isBlind(), canHelp());
+        return new Published(
+                beliefs, applied.share, queueCapacity, knee.baseInFlight(), knee.isHolding(), longWait(), canHelp());
+    }
+
+    private long longWait() {
+        double seconds = knee.longWait();
+        return seconds == Double.POSITIVE_INFINITY ? Long.MAX_VALUE : (long) (seconds * SECOND);
     }
 
     private boolean canHelp() {

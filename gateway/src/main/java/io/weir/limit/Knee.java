@@ -66,15 +66,23 @@ final class Knee {
      * The share of the deadline from which a latency is long: a probe takes longer than the deadline, and a
      * call that has waited for as long has no time left to wait for a verdict.
      */
-    static final double LONG = 1 / 3.;
+    private static final double LONG = 1 / 3.;
+
+    /** As LONG, for the wait while no call has ended: the first answers of a cold JVM are late, too. */
+    private static final double LONG_AT_FIRST = 1 / 4.;
 
     /** A base latency that was shorter within this time may be congested now, not long. */
     private static final double REMEMBERED = 60;
 
-    /** Rounding of the waits' times. */
+    /** Rounding of the waits' times, and of shares. */
     private static final double ROUNDING = 1e-6;
 
     private final double wallOffset;
+    /**
+     * The share of the backend's instances that take calls. All other numbers are those of these instances.
+     */
+    private double share = 1;
+
     private double min;
     private double max;
     private double initial;
@@ -123,6 +131,8 @@ final class Knee {
 
     private double endedAt = Double.NEGATIVE_INFINITY;
 
+    private double answeredAt = Double.NEGATIVE_INFINITY;
+
     /** The last end that is a sign of a queue or of a failure. */
     private double slowAt = Double.NEGATIVE_INFINITY;
 
@@ -152,21 +162,60 @@ final class Knee {
         this.wallOffset = wallOffset;
     }
 
-    /** Changes the settings. The initial limit counts only while nothing is known. */
-    void configure(AdaptiveLimit.Bounds bounds, double nextDeadline) {
-        min = bounds.min();
-        max = bounds.max();
-        initial = bounds.initial();
+    /**
+     * Changes the settings. The initial limit counts only while nothing is known. If the share of the
+     * instances changes, their limit and their rate of answers change with it; the latency stays.
+     */
+    void configure(AdaptiveLimit.Bounds bounds, double nextDeadline, double nextShare) {
+        if (nextShare != share) {
+            rescale(nextShare / share);
+            share = nextShare;
+        }
+        min = Math.max(1, share * bounds.min());
+        max = Math.max(1, share * bounds.max());
+        initial = Math.max(1, share * bounds.initial());
         deadline = nextDeadline;
-        limit = lastChange == Change.INITIAL && !base.isKnown() ? bounds.initial() : clip(limit);
+        limit = lastChange == Change.INITIAL && !base.isKnown() ? initial : clip(limit);
     }
 
+    private void rescale(double factor) {
+        limit *= factor;
+        rate *= factor;
+        grewFrom *= factor;
+        rateBeforeGrowth *= factor;
+        limitBeforeTimeouts *= factor;
+        // Their samples are those of other instances.
+        window.close();
+        probe.cancel();
+    }
+
+    /** The limit of the instances that take calls. */
     int value() {
         return probe.isRunning() ? probe.limit() : ownValue();
     }
 
+    /** The limit if all instances took calls. */
+    int wholeValue() {
+        return share == 1 ? value() : whole(probe.isRunning() ? probe.limit() : limit);
+    }
+
+    private int whole(double ofShare) {
+        return Math.max(1, (int) (ofShare / share + ROUNDING));
+    }
+
+    /** As {@link #partOf} of the whole limit, so that it is the number in force. */
     private int ownValue() {
-        return (int) (limit + 1e-9);
+        return share == 1 ? (int) (limit + 1e-9) : partOf(whole(limit), share);
+    }
+
+    /**
+     * The limit of some of the instances.
+     *
+     * @param limit the limit of all instances
+     * @param share the share of those that take calls
+     */
+    static int partOf(int limit, double share) {
+        return Math.max(1, (int) Math.ceil(limit * share - ROUNDING));
     }
 
     Change lastChange() {
@@ -205,9 +254,17 @@ final class Knee {
         probe.started(now, inFlight);
     }
 
-    /** Whether {@link #waited} must be called: no window can judge the limit while calls can still wait. */
-    boolean isBlind() {
-        return base.isKnown() ? endedAt - shortAt > REMEMBERED : endedAt == Double.NEGATIVE_INFINITY;
+    /**
+     * The wait after which {@link #waited} must be called, since no window can judge the limit while calls
+     * can still wait; infinite: a window can.
+     */
+    double longWait() {
+        boolean isBlind = base.isKnown() ? endedAt - shortAt > REMEMBERED : isUnused();
+        return isBlind ? (isUnused() ? LONG_AT_FIRST : LONG) * deadline : Double.POSITIVE_INFINITY;
+    }
+
+    private boolean isUnused() {
+        return endedAt == Double.NEGATIVE_INFINITY;
     }
 
     /**
@@ -218,9 +275,8 @@ final class Knee {
      */
     void waited(double now, double since) {
         waitingSince = Math.min(waitingSince, since);
-        if (!isBlind()
-                || probe.isRunning()
-                || now - waitingSince < LONG * deadline - ROUNDING
+        if (probe.isRunning()
+                || now - waitingSince < longWait() - ROUNDING
                 || now - slowAt < Math.max(LONG * deadline, base.seconds())
                 || answersDue > 0) {
             return;
@@ -257,8 +313,11 @@ final class Knee {
             waitingSince = Double.POSITIVE_INFINITY;
         }
         endedAt = now;
-        if (evidence == Evidence.NONE) {
+        if (evidence == Evidence.NONE || isSentTooLate(now, latency, evidence)) {
             return;
+        }
+        if (evidence == Evidence.ANSWERED) {
+            answeredAt = now;
         }
         if (evidence != Evidence.ANSWERED || (base.isKnown() && latency > CALM * base.seconds())) {
             slowAt = now;
@@ -286,6 +345,17 @@ final class Knee {
                 }
             }
         }
+    }
+
+    /**
+     * A time-out of a call that was in the backend for no longer than a call without a queue: it had waited
+     * for its permit for too long, which says nothing about the backend while that answers other calls.
+     */
+    private boolean isSentTooLate(double now, double latency, Evidence evidence) {
+        return evidence == Evidence.TIMED_OUT
+                && base.isKnown()
+                && latency < CALM * base.seconds()
+                && now - answeredAt < deadline;
     }
 
     private boolean isComplete(int samples, double latency, double elapsed) {
@@ -492,6 +562,8 @@ final class Knee {
     private void probed(double now) {
         probedAt = now;
         grewFrom = 0;
+        // No call has shown a queue, but at half of the limit: wait for calls at the whole one.
+        slowAt = Math.max(slowAt, now + base.seconds());
         if (!probe.isUsable()) {
             return;
         }

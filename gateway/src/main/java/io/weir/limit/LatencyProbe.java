@@ -51,6 +51,11 @@ final class LatencyProbe {
         startedAt = now;
     }
 
+    /** Ends the probe without a result. */
+    void cancel() {
+        phase = Phase.IDLE;
+    }
+
     void started(double now, int inFlight) {
         if (phase == Phase.HOLDING) {
             callSeconds += (inFlight - 1) * (now - lastChangeAt);

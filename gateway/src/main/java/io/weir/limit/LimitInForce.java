@@ -6,6 +6,7 @@ import io.weir.limit.Limit.Evidence;
 import io.weir.limit.QueueingBulkhead.Overflow;
 import java.util.Locale;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.DoubleSupplier;
 import java.util.function.IntSupplier;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -17,11 +18,13 @@ import org.jspecify.annotations.Nullable;
  *   <li>its {@link Limit}, fixed or adaptive;
  *   <li>an operator's limit, which holds until it is released; it replaces a fixed limit, so an operator can
  *       also raise that;
- *   <li>the ceiling that the backend's health sets while the backend recovers.
+ *   <li>the ceiling that the backend's health sets while the backend recovers, or while some of its instances
+ *       are out.
  * </ul>
  *
  * <p>An adaptive limit learns only while its own value is the lowest: otherwise the calls in flight show the
- * effect of another number. It survives a change to a fixed limit and back.
+ * effect of another number. While instances are out, its own value is the part of the others: what it has
+ * learnt is scaled when an instance leaves or returns. It survives a change to a fixed limit and back.
  */
 // Concurrency: `configured`, `operatorLimit` and the source of the ceiling are independent; the bulkhead may
 // be resized by several threads at once. Each of them reads all values again after it has resized, so the
@@ -44,6 +47,7 @@ public final class LimitInForce {
     private volatile @Nullable QueueingBulkhead dryRun;
     private volatile int operatorLimit = NONE;
     private volatile IntSupplier ceiling = () -> NONE;
+    private volatile DoubleSupplier share = () -> 1;
     private volatile boolean isFixedByOperator;
     private volatile Runnable onLearnt = () -> {};
 
@@ -55,7 +59,7 @@ public final class LimitInForce {
         FIXED,
         /** An operator's number. */
         OPERATOR,
-        /** The ceiling while the backend recovers. */
+        /** The ceiling while the backend recovers, or a fixed limit's while instances are out. */
         RAMP;
 
         /** The word in JSON, such as {@code auto}. */
@@ -140,7 +144,19 @@ public final class LimitInForce {
      * @param source returns 1 or more; {@link #NONE}: no ceiling
      */
     public void limitBy(IntSupplier source) {
+        limitBy(source, () -> 1);
+    }
+
+    /**
+     * Sets the sources of the ceiling and of the share; they replace the previous ones.
+     *
+     * @param source returns 1 or more; {@link #NONE}: no ceiling
+     * @param shareSource returns the share of the limit that the ceiling is; 1: it is another number, or
+     *     there is none; 0: it changes with each call, so nothing is learnt
+     */
+    public void limitBy(IntSupplier source, DoubleSupplier shareSource) {
         ceiling = source;
+        share = shareSource;
         update();
     }
 
@@ -182,13 +198,17 @@ public final class LimitInForce {
     /** Puts changed numbers in force. */
     public void update() {
         while (true) {
+            double followed = share.getAsDouble();
+            if (followed > 0 && learning instanceof AdaptiveLimit adaptive) {
+                adaptive.scaleTo(followed);
+            }
             Numbers numbers = numbers();
             QueueingBulkhead counting = dryRun;
             bulkhead.resize(numbers.permits, numbers.queueCapacity, numbers.overflow);
             if (counting != null) {
                 counting.resize(numbers.permits, numbers.queueCapacity, numbers.overflow);
             }
-            if (numbers().equals(numbers) && dryRun == counting) {
+            if (numbers().equals(numbers) && dryRun == counting && share.getAsDouble() == followed) {
                 return;
             }
         }
@@ -262,7 +282,14 @@ public final class LimitInForce {
     /** Whether the calls in flight show the effect of this limit. */
     private boolean isLowest(Limit limit) {
         int value = limit.value();
-        return value <= operatorLimit && value <= ceiling.getAsInt();
+        if (value > operatorLimit) {
+            return false;
+        }
+        int most = ceiling.getAsInt();
+        if (limit instanceof AdaptiveLimit adaptive && !adaptive.isWhole()) {
+            return adaptive.isPartOf(share.getAsDouble(), most);
+        }
+        return value <= most;
     }
 
     /** Without enforcement, calls exceed the lower limit of a probe, so the probe measures nothing. */
@@ -303,7 +330,7 @@ public final class LimitInForce {
     public Binding binding() {
         Configured seen = configured.get();
         int operators = operatorLimit;
-        if (ceiling.getAsInt() < permits(seen)) {
+        if (ceiling.getAsInt() < permits(seen) && !isLowest(seen.limit)) {
             return Binding.RAMP;
         }
         if (seen.settings.isAdaptive()) {

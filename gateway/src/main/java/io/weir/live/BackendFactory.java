@@ -113,7 +113,7 @@ public final class BackendFactory {
         List<InstanceAddress> addresses = source.addresses();
         Instances instances =
                 instances(name, properties, addresses, health, new CompartmentPermits(bulkhead, limit), plan);
-        limit.limitBy(health::maxCalls);
+        limit.limitBy(health::maxCalls, health::limitShare);
         RetryBudget retryBudget = new RetryBudget(properties.retryBudget(), nanoClock.getAsLong());
         ServiceTimeEstimate serviceTime = new ServiceTimeEstimate(littlesLaw, health, nanoClock);
         MeterScope scope = openMeters(plan);

@@ -77,11 +77,12 @@
  *
  * <p><b>Limitations.</b> A load of many times the capacity grows by that factor with each iteration, so that
  * three iterations take most of a second, and a backlog of this size is refused. If refusals alone exceed the
- * capacity, no share helps. Callers in a closed loop, such as benchmarks with more than a hundred connections
- * for each loop, can keep a loop above the target by their number alone; the share then bounds their delay,
- * and {@code target-event-loop-delay} sets how much of it is accepted. The heap figure needs two collections
- * of the old generation. Until then, and some seconds after each, it is 0, so a heap that fills without being
- * collected is not noticed.
+ * capacity, no share helps. Callers in a closed loop, such as benchmarks with several hundred connections for
+ * each loop, can keep a loop above the target by their number alone; the share then bounds their delay, and
+ * {@code target-event-loop-delay} sets how much of it is accepted. On a cold JVM, a loop that the compiler's
+ * threads interrupt for tens of milliseconds again and again cannot be told from one with too many requests.
+ * The heap figure needs two collections of the old generation. Until then, and some seconds after each, it is
+ * 0, so a heap that fills without being collected is not noticed.
  */
 @NullMarked
 package io.weir.overload;

@@ -113,10 +113,31 @@ class HealthEvidenceTest {
         evidence.countIfStalled(STALL, fixture.now());
         evidence.countIfStalled(STALL + 1, fixture.now());
         assertThat(fixture.health.overdue()).isOne();
-        assertThat(evidence.dueNanos(STALL + 1, fixture.now())).isEqualTo(Long.MAX_VALUE);
+        assertThat(evidence.dueNanos(STALL + 1, fixture.now()))
+                .as("judged again")
+                .isEqualTo(STALL - 1);
 
         evidence.answered(fixture.now());
         assertThat(fixture.health.overdue()).isZero();
+    }
+
+    @Test
+    void judgesACallAgainWhenTheLastAnswerIsAsOldAsTheStallTime() {
+        HealthEvidence waiting = call();
+        HealthEvidence answered = call();
+        long later = STALL - TimeUnit.MILLISECONDS.toNanos(1);
+        fixture.advance(Duration.ofNanos(later));
+        answered.answered(fixture.now());
+        fixture.advance(Duration.ofNanos(STALL - later));
+        waiting.countIfStalled(STALL, fixture.now());
+
+        assertThat(waiting.dueNanos(STALL, fixture.now())).isEqualTo(later);
+
+        fixture.advance(Duration.ofNanos(later));
+        assertThat(waiting.countIfStalled(STALL + later, fixture.now()))
+                .as("overdue once")
+                .isFalse();
+        assertThat(waiting.dueNanos(STALL + later, fixture.now())).isEqualTo(STALL);
     }
 
     @Test

@@ -15,6 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -270,6 +271,35 @@ class HealthScenarioTest {
                 .hasSizeLessThanOrEqualTo(10);
     }
 
+    /**
+     * The same at all defaults: the limit finds room for the callers. The first answers of a cold JVM are
+     * late, and so are the callers.
+     */
+    @ParameterizedTest(name = "up to {0} ms late, seed {1}")
+    @CsvSource({"0, 1", "50, 2", "100, 3", "200, 4", "200, 5", "300, 6", "300, 7", "300, 8", "400, 4", "400, 5"})
+    void anAdaptiveLimitServesASlowButHealthyBackend(int lateMillis, int seed) {
+        TrafficSimulation simulation = new TrafficSimulation(Duration.ofSeconds(2), TrafficSimulation.AUTO, 10, seed);
+        simulation.service = Duration.ofMillis(1200);
+        Random random = new Random(seed);
+        long start = simulation.now();
+        long end = start + Duration.ofSeconds(20).toNanos();
+        simulation.lateness = () -> (long)
+                (random.nextDouble() * lateMillis * 1e6 * Math.max(0.1, Math.exp(-(simulation.now() - start) / 2e9)));
+        simulation.onEnd = ending -> {
+            if (simulation.now() < end) {
+                simulation.schedule(ending.isAnswered() ? 0 : 10_000_000, simulation::call);
+            }
+        };
+        for (int i = 0; i < 20; i++) {
+            simulation.schedule((long) (random.nextDouble() * lateMillis * 1e6), simulation::call);
+        }
+        simulation.advance(Duration.ofSeconds(23));
+
+        assertThat(simulation.endings.stream().filter(Ending::isAnswered)).hasSizeGreaterThanOrEqualTo(300);
+        assertThat(simulation.endings.stream().filter(ending -> !ending.isAnswered()))
+                .hasSizeLessThanOrEqualTo(10);
+    }
+
     @Test
     void opensOnAHangAlthoughCallersLeaveBeforeTheDeadline() {
         TrafficSimulation simulation = new TrafficSimulation(Duration.ofSeconds(2), LIMIT, LIMIT, 6);
@@ -283,6 +313,32 @@ class HealthScenarioTest {
         assertThat(simulation.openedAt() - from)
                 .isPositive()
                 .isLessThanOrEqualTo(Duration.ofSeconds(2).toNanos());
+        assertThat(simulation.endings.stream().filter(ending -> ending.arrivedAt() > simulation.openedAt()))
+                .isNotEmpty()
+                .allMatch(ending -> ending.reason() == Reason.CIRCUIT_OPEN && ending.nanos() == 0);
+    }
+
+    /** The calls that hang were sent before the last answer, and leave no permit for another one. */
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 10, TrafficSimulation.AUTO})
+    void opensOnAHangOfCallsThatHoldAllPermits(int limit) {
+        TrafficSimulation simulation = new TrafficSimulation(Duration.ofSeconds(20), limit, 10, 12);
+        simulation.traffic(1, Duration.ofMillis(100), Duration.ofSeconds(10));
+        simulation.fault = Fault.HANG;
+        while (simulation.bulkhead.inUse() < simulation.bulkhead.maxConcurrentCalls() - 1) {
+            simulation.call();
+        }
+        simulation.fault = Fault.NONE;
+        simulation.service = SERVICE;
+        simulation.call();
+        simulation.fault = Fault.HANG;
+        long answeredAt = simulation.now() + SERVICE.toNanos();
+        simulation.traffic(1, Duration.ofMillis(100), Duration.ofSeconds(30));
+
+        // The stall time of a fast route with this deadline.
+        assertThat(simulation.openedAt() - answeredAt)
+                .isPositive()
+                .isLessThanOrEqualTo(Duration.ofMillis(2200).toNanos());
         assertThat(simulation.endings.stream().filter(ending -> ending.arrivedAt() > simulation.openedAt()))
                 .isNotEmpty()
                 .allMatch(ending -> ending.reason() == Reason.CIRCUIT_OPEN && ending.nanos() == 0);
@@ -340,6 +396,62 @@ class HealthScenarioTest {
 
         assertThat(simulation.openedAt()).isEqualTo(-1);
         assertThat(simulation.endings).noneMatch(ending -> ending.reason() != null);
+    }
+
+    /** A limit of one is left out: there, one call that stalls is all that the backend has. */
+    @ParameterizedTest
+    @ValueSource(ints = {2, 10, TrafficSimulation.AUTO})
+    void aLongReportAmongFastCallsOpensNothing(int limit) {
+        TrafficSimulation simulation = new TrafficSimulation(Duration.ofSeconds(20), limit, 10, 13);
+        simulation.service = SERVICE;
+        for (int minute = 0; minute < 15; minute++) {
+            simulation.traffic(1, Duration.ofSeconds(2), Duration.ofSeconds(20));
+            simulation.service = Duration.ofSeconds(15);
+            simulation.call();
+            simulation.service = SERVICE;
+            // The last answer gets 2 s old, and no other call is under way for some time.
+            simulation.traffic(1, Duration.ofMillis(700), Duration.ofSeconds(1));
+            simulation.advance(Duration.ofSeconds(10));
+            simulation.traffic(1, Duration.ofSeconds(2), Duration.ofSeconds(20));
+        }
+
+        assertThat(simulation.openedAt()).isEqualTo(-1);
+        assertThat(simulation.endings).allMatch(Ending::isAnswered);
+    }
+
+    /** At one call a minute, nobody is refused even where one call is all that the limit allows. */
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 10, TrafficSimulation.AUTO})
+    void aLongReportAtOneCallAMinuteCostsNobodyAnAnswer(int limit) {
+        TrafficSimulation simulation = new TrafficSimulation(Duration.ofSeconds(20), limit, 10, 14);
+        for (int minute = 0; minute < 40; minute++) {
+            simulation.service = minute % 10 == 9 ? Duration.ofSeconds(15) : SERVICE;
+            simulation.traffic(1, Duration.ofMinutes(1), Duration.ofMinutes(1));
+        }
+
+        assertThat(simulation.endings).hasSize(40).allMatch(Ending::isAnswered);
+    }
+
+    /** Ten callers of whom each calls again at once: all permits are always held. */
+    @ParameterizedTest
+    @CsvSource({"1, 1500", "2, 1500", "10, 1500", "0, 1500", "1, 6000", "2, 6000", "10, 6000", "0, 6000"})
+    void answersInBurstsOpenNothing(int limit, int intervalMillis) {
+        TrafficSimulation simulation = new TrafficSimulation(Duration.ofSeconds(20), limit, 10, 15);
+        simulation.burstInterval = Duration.ofMillis(intervalMillis);
+        long end = simulation.now() + Duration.ofMinutes(5).toNanos();
+        simulation.onEnd = ending -> {
+            if (simulation.now() < end) {
+                simulation.schedule(ending.isAnswered() ? 0 : 10_000_000, simulation::call);
+            }
+        };
+        for (int i = 0; i < 10; i++) {
+            simulation.call();
+        }
+        simulation.advance(Duration.ofMinutes(6));
+
+        assertThat(simulation.openedAt()).isEqualTo(-1);
+        assertThat(simulation.endings.stream().filter(Ending::isAnswered)).hasSizeGreaterThan(40);
+        assertThat(simulation.endings).noneMatch(ending -> ending.reason() == Reason.CIRCUIT_OPEN);
     }
 
     /** A backend that is warm, and then hangs until the breaker has opened and no caller waits. */

@@ -8,6 +8,8 @@ import io.weir.engine.InstancesSimulation.Replica;
 import io.weir.engine.TrafficSimulation.Fault;
 import io.weir.instance.LoadBalancingPolicy;
 import io.weir.instance.LoadBalancingProperties;
+import io.weir.limit.Limit.Change;
+import io.weir.limit.LimitInForce.Binding;
 import io.weir.outcome.Reason;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -343,6 +345,97 @@ class InstancesScenarioTest {
         bad.fault = Fault.NONE;
         simulation.traffic(20, Duration.ofSeconds(40));
         assertThat(bad.instance.health().state()).isEqualTo(State.CLOSED);
+    }
+
+    /** The limit follows the share of an instance that leaves or returns, and goes on learning meanwhile. */
+    @Test
+    void anAdaptiveLimitLearnsWhileAnInstanceIsOut() {
+        InstancesSimulation simulation = new InstancesSimulation(2, DEADLINE, TrafficSimulation.AUTO, SEED);
+        simulation.replicas.forEach(replica -> {
+            replica.service = Duration.ofMillis(50);
+            replica.workers = 10;
+        });
+        simulation.traffic(300, Duration.ofSeconds(10));
+        simulation.traffic(800, Duration.ofSeconds(15));
+        int before = simulation.bulkhead.maxConcurrentCalls();
+        assertThat(before).as("of twenty workers").isBetween(22, 34);
+
+        Replica bad = simulation.replicas.getFirst();
+        bad.fault = Fault.REFUSED;
+        simulation.traffic(800, Duration.ofSeconds(2));
+        assertThat(bad.isOpen()).isTrue();
+        int half = simulation.bulkhead.maxConcurrentCalls();
+        assertThat(half).as("of ten workers").isBetween(before / 3, before * 2 / 3);
+        Replica good = simulation.replicas.get(1);
+        good.workers = 5;
+        simulation.traffic(800, Duration.ofSeconds(25));
+        int lower = simulation.bulkhead.maxConcurrentCalls();
+        assertThat(lower).as("of five workers").isBetween(5, 11).isLessThan(half);
+        assertThat(simulation.limitInForce.binding()).isEqualTo(Binding.AUTO);
+        good.workers = 20;
+        simulation.traffic(800, Duration.ofSeconds(20));
+        int higher = simulation.bulkhead.maxConcurrentCalls();
+        assertThat(higher).as("of twenty workers").isBetween(22, 36);
+
+        bad.fault = Fault.NONE;
+        bad.workers = 20;
+        simulation.traffic(1600, Duration.ofSeconds(3));
+        assertThat(bad.isOpen()).isFalse();
+        assertThat(simulation.bulkhead.maxConcurrentCalls())
+                .as("of forty workers")
+                .isBetween(higher * 3 / 2, 75);
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            value = Fault.class,
+            names = {"ERRORS", "HANG", "REFUSED", "RESET"})
+    void oneBadInstanceDoesNotLowerAnAdaptiveLimit(Fault fault) {
+        InstancesSimulation simulation = adaptive();
+        int before = simulation.limitInForce.permits();
+        Replica bad = simulation.replicas.getFirst();
+        bad.errorStatus = 503;
+        bad.fault = fault;
+        long sheds = simulation.limitInForce.changes(Change.SHEDDING);
+        long timeOuts = simulation.limitInForce.changes(Change.TIMEOUTS);
+        simulation.traffic(200, Duration.ofSeconds(20));
+
+        assertThat(bad.isOpen()).isTrue();
+        assertThat(simulation.limitInForce.changes(Change.SHEDDING)).isEqualTo(sheds);
+        assertThat(simulation.limitInForce.changes(Change.TIMEOUTS)).isEqualTo(timeOuts);
+        assertThat(simulation.limitInForce.permits()).as("of all instances").isGreaterThanOrEqualTo(before);
+        assertThat(simulation.failed()).isLessThanOrEqualTo(MOST_CALLS_IN_A_HANG);
+    }
+
+    /** Each instance refuses more than it can do: the limit's matter, and nobody is ejected. */
+    @Test
+    void refusalsOfAllInstancesLowerAnAdaptiveLimit() {
+        InstancesSimulation simulation = adaptive();
+        simulation.replicas.forEach(replica -> {
+            replica.errorStatus = 503;
+            replica.fault = Fault.SOME_ERRORS;
+        });
+        simulation.traffic(300, Duration.ofSeconds(20));
+
+        assertThat(simulation.limitInForce.changes(Change.SHEDDING)).isPositive();
+        assertThat(simulation.replicas).noneMatch(Replica::isOpen);
+    }
+
+    private static InstancesSimulation adaptive() {
+        InstancesSimulation simulation = new InstancesSimulation(3, DEADLINE, TrafficSimulation.AUTO, SEED);
+        simulation.replicas.forEach(replica -> {
+            replica.service = Duration.ofMillis(50);
+            replica.workers = 10;
+        });
+        // The limit gets higher than the calm calls need.
+        simulation.traffic(1600, Duration.ofSeconds(10));
+        simulation.traffic(200, Duration.ofSeconds(3));
+        assertThat(simulation.limitInForce.permits()).isGreaterThan(25);
+        simulation.endings.clear();
+        simulation.traffic(200, Duration.ofSeconds(5));
+        assertThat(simulation.answeredShare()).as("calm").isEqualTo(1);
+        simulation.endings.clear();
+        return simulation;
     }
 
     @Test

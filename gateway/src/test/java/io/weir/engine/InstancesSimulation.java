@@ -15,11 +15,14 @@ import io.weir.instance.Instances;
 import io.weir.instance.LoadBalancingProperties;
 import io.weir.instance.Pool;
 import io.weir.instance.UpstreamProtocol;
+import io.weir.limit.AdaptiveLimit;
 import io.weir.limit.LimitInForce;
+import io.weir.limit.LimitSettings;
 import io.weir.limit.LittlesLawProperties;
 import io.weir.limit.OverdueCalls;
 import io.weir.limit.Priority;
 import io.weir.limit.QueueingBulkhead;
+import io.weir.limit.QueueingBulkhead.Overflow;
 import io.weir.limit.UsualTime;
 import io.weir.overload.OverloadGuard;
 import io.weir.overload.OverloadProperties;
@@ -28,8 +31,10 @@ import io.weir.retry.RetryBudgetProperties;
 import io.weir.testing.TestHealth;
 import java.net.URI;
 import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Queue;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
@@ -46,6 +51,10 @@ final class InstancesSimulation {
         final Instance instance;
         Fault fault = Fault.NONE;
         Duration service = Duration.ofMillis(20);
+        /** The calls that the instance works on at once; others wait in it. 0: any number. */
+        int workers;
+        /** The status of its errors. */
+        int errorStatus = 500;
         /** Calls that reached the instance, probes excluded. */
         int calls;
         /** Calls that reached the instance while it was faulty. */
@@ -60,6 +69,8 @@ final class InstancesSimulation {
         int mostInside;
         /** The moment at which the instance started cold; its calls take up to ten times as long. */
         long coldSince = NEVER_COLD;
+        private int busy;
+        private final Queue<Runnable> waiting = new ArrayDeque<>();
 
         Replica(Instance instance) {
             this.instance = instance;
@@ -108,8 +119,9 @@ final class InstancesSimulation {
     private final Engine engine;
     private final Route route;
     private final Route streams;
-    private final LimitInForce limitInForce;
+    final LimitInForce limitInForce;
 
+    /** A simulation; the limit is {@link TrafficSimulation#AUTO} for an adaptive one. */
     InstancesSimulation(int count, Duration deadline, int limit, long seed) {
         this(count, deadline, limit, seed, LoadBalancingProperties.defaults(), Enforcement.FULL);
     }
@@ -142,11 +154,21 @@ final class InstancesSimulation {
                 new Limits(1 << 20, deadline.toNanos(), deadline.toNanos(), 1000, 65_536, 1 << 20, 0),
                 this::attempt,
                 this::probe);
-        bulkhead = new QueueingBulkhead(limit, limit);
-        limitInForce = new LimitInForce(bulkhead);
+        boolean isAdaptive = limit == TrafficSimulation.AUTO;
+        bulkhead = new QueueingBulkhead(
+                isAdaptive ? AdaptiveLimit.Bounds.DEFAULT.initial() : limit,
+                limit,
+                isAdaptive ? Overflow.EVICT_OLDEST : Overflow.REFUSE_NEWCOMER);
+        limitInForce = new LimitInForce(
+                bulkhead,
+                isAdaptive
+                        ? LimitSettings.adaptive(AdaptiveLimit.Bounds.DEFAULT, LimitSettings.AUTO, deadline.toNanos())
+                        : LimitSettings.fixed(limit, limit),
+                this::now,
+                this::now);
         HealthSettings settings = TestHealth.settings(deadline, 20, Duration.ofMillis(100));
         health = new Health("orders", settings, permits(false), this::now, random::nextDouble);
-        limitInForce.limitBy(health::maxCalls);
+        limitInForce.limitBy(health::maxCalls, health::limitShare);
         for (int i = 0; i < count; i++) {
             String address = "http://orders-" + i + ":8080";
             Health own = Health.ofInstance("orders", address, settings, permits(true), this::now, random::nextDouble);
@@ -165,7 +187,7 @@ final class InstancesSimulation {
                 deadline.toNanos() / 2,
                 TimeUnit.SECONDS.toNanos(1),
                 TimeUnit.HOURS.toNanos(1),
-                BackendSettings.bits(Set.of(500)),
+                BackendSettings.bits(Set.of(500, 503)),
                 BackendSettings.bits(Set.of()),
                 enforcement);
         Backend backend = new Backend(
@@ -290,7 +312,10 @@ final class InstancesSimulation {
     private void advance(long nanos) {
         long end = now() + nanos;
         while (true) {
-            channel.runPendingTasks();
+            // What a timer submits belongs to the timer's moment.
+            while (channel.hasPendingTasks()) {
+                channel.runPendingTasks();
+            }
             long next = channel.runScheduledPendingTasks();
             long left = end - now();
             if (next < 0 || next > left) {
@@ -362,11 +387,35 @@ final class InstancesSimulation {
             return attempt;
         }
         boolean good = met == Fault.NONE || (met == Fault.SOME_ERRORS && random.nextDouble() >= FAILING_SHARE);
-        // An error is faster than an answer.
-        schedule(
-                good ? replica.serviceNanos(now) : RESET_NANOS,
-                () -> answer(exchange, replica, attempt, good ? 200 : 500));
+        if (good) {
+            serve(replica, () -> answer(exchange, replica, attempt, 200));
+        } else {
+            // An error is faster than an answer.
+            schedule(RESET_NANOS, () -> answer(exchange, replica, attempt, replica.errorStatus));
+        }
         return attempt;
+    }
+
+    private void serve(Replica replica, Runnable answer) {
+        if (replica.workers == 0) {
+            schedule(replica.serviceNanos(now()), answer);
+        } else {
+            replica.waiting.add(answer);
+            startWaiting(replica);
+        }
+    }
+
+    /** An abandoned call keeps its worker, as in most servers. */
+    private void startWaiting(Replica replica) {
+        while (replica.busy < replica.workers && !replica.waiting.isEmpty()) {
+            Runnable answer = replica.waiting.remove();
+            replica.busy++;
+            schedule(replica.serviceNanos(now()), () -> {
+                replica.busy--;
+                answer.run();
+                startWaiting(replica);
+            });
+        }
     }
 
     private static void answer(Exchange exchange, Replica replica, FakeAttempt attempt, int status) {

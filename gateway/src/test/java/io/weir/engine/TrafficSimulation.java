@@ -12,11 +12,14 @@ import io.weir.instance.Instance;
 import io.weir.instance.Instances;
 import io.weir.instance.Pool;
 import io.weir.instance.UpstreamProtocol;
+import io.weir.limit.AdaptiveLimit;
 import io.weir.limit.LimitInForce;
+import io.weir.limit.LimitSettings;
 import io.weir.limit.LittlesLawProperties;
 import io.weir.limit.OverdueCalls;
 import io.weir.limit.Priority;
 import io.weir.limit.QueueingBulkhead;
+import io.weir.limit.QueueingBulkhead.Overflow;
 import io.weir.limit.UsualTime;
 import io.weir.outcome.Reason;
 import io.weir.overload.OverloadGuard;
@@ -32,6 +35,7 @@ import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import reactor.netty.resources.LoopResources;
 
@@ -89,10 +93,21 @@ final class TrafficSimulation {
     final List<Ending> endings = new ArrayList<>();
     final Health health;
     final QueueingBulkhead bulkhead;
+    final LimitInForce limit;
 
     Fault fault = Fault.NONE;
     Duration service = Duration.ofMillis(20);
     HttpMethod method = HttpMethod.GET;
+    /** Added to each service time, in nanoseconds: on a cold JVM, the first answers are late. */
+    LongSupplier lateness = () -> 0;
+
+    /**
+     * The backend answers in bursts at this interval, all that it has got until then; null: each call by
+     * itself.
+     */
+    @Nullable
+    Duration burstInterval;
+
     /** The callers' own time-out; null: none. */
     @Nullable
     String callerTimeout;
@@ -108,12 +123,15 @@ final class TrafficSimulation {
     private long openedAt = -1;
     private int inBackendAtOpening;
 
+    /** The limit of a backend that finds it by itself. */
+    static final int AUTO = 0;
+
     TrafficSimulation(Duration deadline, int limit, int queue, long seed) {
         this(deadline, limit, queue, seed, true);
     }
 
     /** A simulation with or without an enforced circuit breaker. */
-    TrafficSimulation(Duration deadline, int limit, int queue, long seed, boolean isBreakerEnforced) {
+    TrafficSimulation(Duration deadline, int permits, int queue, long seed, boolean isBreakerEnforced) {
         channel.freezeTime();
         random = new Random(seed);
         // Far from zero, as on a real machine.
@@ -127,17 +145,27 @@ final class TrafficSimulation {
                 new Limits(1 << 20, deadline.toNanos(), deadline.toNanos(), 1000, 65_536, 1 << 20, 0),
                 this::attempt,
                 this::probe);
-        bulkhead = new QueueingBulkhead(limit, queue);
-        LimitInForce limitInForce = new LimitInForce(bulkhead);
+        boolean isAdaptive = permits == AUTO;
+        bulkhead = new QueueingBulkhead(
+                isAdaptive ? AdaptiveLimit.Bounds.DEFAULT.initial() : permits,
+                queue,
+                isAdaptive ? Overflow.EVICT_OLDEST : Overflow.REFUSE_NEWCOMER);
+        limit = new LimitInForce(
+                bulkhead,
+                isAdaptive
+                        ? LimitSettings.adaptive(AdaptiveLimit.Bounds.DEFAULT, LimitSettings.AUTO, deadline.toNanos())
+                        : LimitSettings.fixed(permits, queue),
+                this::now,
+                this::now);
         HealthSettings settings = isBreakerEnforced
                 ? TestHealth.settings(deadline, 20, Duration.ofMillis(100))
                 : TestHealth.unenforced(deadline);
-        health = new Health("orders", settings, permits(limitInForce), this::now, random::nextDouble);
-        limitInForce.limitBy(health::maxCalls);
+        health = new Health("orders", settings, permits(limit), this::now, random::nextDouble);
+        limit.limitBy(health::maxCalls, health::limitShare);
         BackendSettings backendSettings = new BackendSettings(
                 "orders",
                 deadline.toNanos(),
-                Math.min(MAX_WAIT.toNanos(), deadline.toNanos()),
+                isAdaptive ? deadline.toNanos() / 2 : Math.min(MAX_WAIT.toNanos(), deadline.toNanos()),
                 TimeUnit.SECONDS.toNanos(1),
                 deadline.toNanos(),
                 BackendSettings.bits(Set.of(500)),
@@ -146,7 +174,7 @@ final class TrafficSimulation {
         Backend backend = new Backend(
                 backendSettings,
                 bulkhead,
-                limitInForce,
+                limit,
                 new QueueingBulkhead(1, 0),
                 null,
                 Instances.of(new Instance(URI.create("http://orders:8080"), POOL, health)),
@@ -249,7 +277,10 @@ final class TrafficSimulation {
     private void advance(long nanos) {
         long end = now() + nanos;
         while (true) {
-            channel.runPendingTasks();
+            // What a timer submits belongs to the timer's moment.
+            while (channel.hasPendingTasks()) {
+                channel.runPendingTasks();
+            }
             long next = channel.runScheduledPendingTasks();
             long left = end - now();
             if (next < 0 || next > left) {
@@ -278,11 +309,18 @@ final class TrafficSimulation {
         }
         boolean good = met == Fault.NONE || (met == Fault.SOME_ERRORS && random.nextDouble() >= FAILING_SHARE);
         if (good || met == Fault.ERRORS || met == Fault.SOME_ERRORS) {
-            schedule(service.toNanos(), () -> answer(exchange, attempt, good ? 200 : 500));
+            schedule(serviceNanos(), () -> answer(exchange, attempt, good ? 200 : 500));
         } else if (met != Fault.HANG) {
             schedule(RESET_NANOS, attempt::fails);
         }
         return attempt;
+    }
+
+    private long serviceNanos() {
+        Duration interval = burstInterval;
+        return interval == null
+                ? service.toNanos() + lateness.getAsLong()
+                : interval.toNanos() - now() % interval.toNanos();
     }
 
     private void answer(Exchange exchange, FakeAttempt attempt, int status) {

@@ -132,11 +132,11 @@ class HealthTest {
         long sentAt = now;
         now += SECONDS;
         for (int i = 0; i < 4; i++) {
-            health.stalled(calls.get(i), sentAt, now);
+            stalled(calls.get(i), sentAt, now);
         }
         assertThat(health.state()).isEqualTo(State.CLOSED);
 
-        health.stalled(calls.get(4), sentAt, now);
+        stalled(calls.get(4), sentAt, now);
 
         assertThat(health.state()).isEqualTo(State.OPEN);
         assertThat(health.why()).isEqualTo("stalled, no answer for 1.0 s, 12 calls unanswered");
@@ -148,17 +148,17 @@ class HealthTest {
         long sentAt = now;
         now += SECONDS;
         for (int i = 0; i < 4; i++) {
-            health.stalled(calls.get(i), sentAt, now);
+            stalled(calls.get(i), sentAt, now);
         }
         health.answered(calls.get(4), now);
         for (int i = 5; i < 20; i++) {
-            health.stalled(calls.get(i), sentAt, now);
+            stalled(calls.get(i), sentAt, now);
         }
         assertThat(health.state()).as("the calls were sent before the answer").isEqualTo(State.CLOSED);
 
         long later = now + MILLIS;
         for (int i = 0; i < 5; i++) {
-            health.stalled(calls.get(i), later, later + SECONDS);
+            stalled(calls.get(i), later, later + SECONDS);
         }
         assertThat(health.state()).isEqualTo(State.OPEN);
     }
@@ -167,12 +167,69 @@ class HealthTest {
     void stallsWithFewerCallsWhereTheLimitIsLower() {
         permits.limit = 2;
         List<Generation> calls = enter(2);
-        health.stalled(calls.get(0), now, now + SECONDS);
+        stalled(calls.get(0), now, now + SECONDS);
         assertThat(health.state()).isEqualTo(State.CLOSED);
 
-        health.stalled(calls.get(1), now, now + SECONDS);
+        stalled(calls.get(1), now, now + SECONDS);
 
         assertThat(health.state()).isEqualTo(State.OPEN);
+    }
+
+    @Test
+    void countsCallsOfBeforeTheLastAnswerOnceThatIsAsOldIfNoPermitIsFree() {
+        permits.limit = 10;
+        List<Generation> calls = enter(10);
+        long sentAt = now;
+        now += SECONDS - MILLIS;
+        answerOne(calls);
+        long answeredAt = now;
+        enter();
+        now += MILLIS;
+        calls.forEach(call -> stalled(call, sentAt, now));
+        assertThat(health.state()).as("the last answer is recent").isEqualTo(State.CLOSED);
+
+        now = answeredAt + SECONDS;
+        for (int i = 0; i < 4; i++) {
+            judgeAgain(calls.get(i), sentAt, sentAt, now - SECONDS);
+        }
+        judgeAgain(calls.get(0), sentAt, answeredAt, now - SECONDS);
+        assertThat(health.state()).as("no call counts twice").isEqualTo(State.CLOSED);
+        judgeAgain(calls.get(4), sentAt, sentAt, now - SECONDS);
+
+        assertThat(health.state()).isEqualTo(State.OPEN);
+        assertThat(health.why()).isEqualTo("stalled, no answer for 1.0 s, 10 calls unanswered");
+        assertThat(permits.givenBack).isEqualTo(10);
+    }
+
+    @Test
+    void countsNoCallOfBeforeTheLastAnswerWhileAPermitIsFree() {
+        permits.limit = 11;
+        List<Generation> calls = enter(10);
+        long sentAt = now;
+        now += SECONDS;
+        answerOne(calls);
+        enter();
+        now += SECONDS;
+        calls.forEach(call -> judgeAgain(call, sentAt, sentAt, now - SECONDS));
+        assertThat(health.state()).as("a later call can be sent").isEqualTo(State.CLOSED);
+
+        Generation last = enter();
+        stalled(last, now - SECONDS, now);
+
+        assertThat(health.state()).as("none can be sent any more").isEqualTo(State.OPEN);
+    }
+
+    @Test
+    void anAnswerPostponesTheEvidenceOfEarlierCalls() {
+        permits.limit = 2;
+        List<Generation> calls = enter(2);
+        long sentAt = now;
+        for (int i = 0; i < 100; i++) {
+            now += SECONDS / 2;
+            health.answered(calls.getFirst(), now);
+            calls.forEach(call -> judgeAgain(call, sentAt, sentAt, now - SECONDS));
+        }
+        assertThat(health.state()).isEqualTo(State.CLOSED);
     }
 
     // ---------------------------------------------------------------- open
@@ -411,7 +468,7 @@ class HealthTest {
     void opensAgainWhenItsCallsStall() {
         recover();
         List<Generation> calls = enter(5);
-        calls.forEach(call -> health.stalled(call, now, now + SECONDS));
+        calls.forEach(call -> stalled(call, now, now + SECONDS));
 
         assertThat(health.state()).isEqualTo(State.OPEN);
         assertThat(permits.givenBack).isEqualTo(5);
@@ -450,7 +507,7 @@ class HealthTest {
         open();
         health.probeAnswered(probe(), now);
         before.forEach(call -> {
-            health.stalled(call, now, now + SECONDS);
+            stalled(call, now, now + SECONDS);
             health.failed(call, SECONDS, reset, now);
         });
         assertThat(health.state()).isEqualTo(State.HALF_OPEN);
@@ -484,7 +541,7 @@ class HealthTest {
         enter(from);
         health.forceClosed();
         fail(100);
-        enter(10).forEach(call -> health.stalled(call, now, now + SECONDS));
+        enter(10).forEach(call -> stalled(call, now, now + SECONDS));
 
         assertThat(health.state()).isEqualTo(State.DISABLED);
         assertThat(health.failureRate()).isEqualTo(100);
@@ -611,13 +668,30 @@ class HealthTest {
         }
     }
 
+    /** A call has waited for the stall time for the first time. */
+    private void stalled(Generation call, long sentAt, long at) {
+        health.stalled(call, sentAt, sentAt, sentAt - 1, at);
+    }
+
+    /** A call that was judged before still waits. */
+    private void judgeAgain(Generation call, long sentAt, long judgedSince, long silentSince) {
+        health.stalled(call, sentAt, Math.max(sentAt, silentSince), judgedSince, now);
+    }
+
+    private void answerOne(List<Generation> calls) {
+        Generation answered = calls.removeLast();
+        health.answered(answered, now);
+        health.succeeded(answered, FAST, now);
+        answered.leave();
+    }
+
     /** Opens by a stall. */
     private void open() {
         Generation call = Objects.requireNonNull(health.enter(now, false), "refused");
         long sentAt = now;
         now += SECONDS;
         for (int i = 0; i < 5; i++) {
-            health.stalled(call, sentAt, now);
+            stalled(call, sentAt, now);
         }
         assertThat(health.state()).isEqualTo(State.OPEN);
     }

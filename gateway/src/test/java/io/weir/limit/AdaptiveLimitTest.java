@@ -53,7 +53,7 @@ class AdaptiveLimitTest {
     @Test
     void growsOnceForCallsThatWaitBeforeAnythingIsAnswered() {
         long longWait = limit.longWaitNanos();
-        assertThat(longWait).isEqualTo(DEADLINE / 3);
+        assertThat(longWait).isEqualTo(DEADLINE / 4);
 
         limit.waited(longWait / 2, 0);
         assertThat(limit.value()).isEqualTo(8);
@@ -63,6 +63,21 @@ class AdaptiveLimitTest {
 
         limit.waited(3 * longWait, longWait);
         assertThat(limit.value()).as("not again before an answer").isEqualTo(16);
+    }
+
+    @Test
+    void ignoresTheTimeOutsOfCallsThatHadNoTimeLeftWhileOthersAreAnswered() {
+        bring(limit, 1, 500, Evidence.ANSWERED, true);
+        int before = limit.value();
+        for (int i = 0; i < 20; i++) {
+            bring(limit, 1, 500, Evidence.ANSWERED, true);
+            bring(limit, 1, 550, Evidence.TIMED_OUT, true);
+        }
+        assertThat(limit.value()).isGreaterThanOrEqualTo(before);
+        assertThat(limit.changes(Change.TIMEOUTS)).isZero();
+
+        bring(limit, 5, 550, Evidence.TIMED_OUT, true);
+        assertThat(limit.changes(Change.TIMEOUTS)).as("no call is answered").isPositive();
     }
 
     @Test

@@ -91,9 +91,9 @@ final class LimitCases {
                         "20 x 1.2 s of 2 s: goodput in the overload",
                         slowOverload(),
                         .75,
-                        .45,
+                        .75,
                         s -> goodput(s, 1, 20 / 1.2)),
-                atLeast("20 x 1.2 s of 2 s: after the overload", slowOverload(), .985, .95, s -> answered(s, 2, 2)),
+                atLeast("20 x 1.2 s of 2 s: after the overload", slowOverload(), .985, .97, s -> answered(s, 2, 2)),
                 atMost(
                         "1.2 s of 2 s, hang of 15 s: mean limit, times that before",
                         LimitCases::slowHang,

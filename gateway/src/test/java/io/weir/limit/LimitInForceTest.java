@@ -109,6 +109,45 @@ class LimitInForceTest {
     }
 
     @Test
+    void scalesWhatItHasLearntToTheInstancesThatAreIn() {
+        LimitInForce limit = limit(ADAPTIVE);
+        overload(limit, 1_000);
+        int whole = limit.permits();
+        double rate = limit.beliefs().answersPerSecond();
+        double[] share = {2 / 3.};
+        limit.limitBy(
+                () -> share[0] == 1 ? LimitInForce.NONE : (int) Math.ceil(limit.permits() * 2 / 3.), () -> share[0]);
+
+        int part = (int) Math.ceil(whole * 2 / 3.);
+        assertThat(bulkhead.maxConcurrentCalls()).isEqualTo(part);
+        assertThat(limit.permits()).as("of all instances").isEqualTo(whole);
+        assertThat(limit.binding()).isEqualTo(LimitInForce.Binding.AUTO);
+        timeOut(limit, 1_000);
+        assertThat(limit.changes(Change.TIMEOUTS)).as("learns").isPositive();
+        assertThat(bulkhead.maxConcurrentCalls()).isLessThan(part);
+
+        int before = bulkhead.maxConcurrentCalls();
+        share[0] = 1;
+        limit.update();
+        assertThat(bulkhead.maxConcurrentCalls()).isEqualTo(limit.permits()).isBetween(before, 2 * before);
+        assertThat(rate).isPositive();
+    }
+
+    @Test
+    void learnsNothingWhileAnInstanceRampsUp() {
+        LimitInForce limit = limit(ADAPTIVE);
+        overload(limit, 1_000);
+        int whole = limit.permits();
+        limit.limitBy(() -> whole / 2, () -> 0);
+
+        timeOut(limit, 1_000);
+
+        assertThat(limit.permits()).isEqualTo(whole);
+        assertThat(bulkhead.maxConcurrentCalls()).isEqualTo(whole / 2);
+        assertThat(limit.binding()).isEqualTo(LimitInForce.Binding.RAMP);
+    }
+
+    @Test
     void learnsNothingWhileTheBackendRecovers() {
         LimitInForce limit = limit(ADAPTIVE);
         ceiling.set(5);

@@ -81,7 +81,7 @@ public final class HealthCollisions {
 
         @Actor
         public void stall() {
-            health.stalled(call, SECOND, 2 * SECOND);
+            health.stalled(call, SECOND, SECOND, SECOND - 1, 2 * SECOND);
         }
 
         @Arbiter

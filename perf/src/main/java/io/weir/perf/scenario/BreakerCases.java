@@ -60,10 +60,9 @@ final class BreakerCases {
                 new Case(
                         SLOW,
                         "slow-call-tolerance",
-                        // The breaker is the subject. A limit that is found must not start below the callers
-                        // here: the service takes longer than half the deadline, the longest wait in the
-                        // queue.
-                        "bulkhead: { max-concurrent-calls: 64 }",
+                        // The limit, too: it starts below the callers, and the service takes longer than half
+                        // the deadline, the longest wait in the queue.
+                        "",
                         request -> Mono.delay(Duration.ofMillis(1200)).then(),
                         this::slowBackend),
                 new Case(IMPATIENT, "circuit-breaker", "", impatient, this::impatientCallers)));
