@@ -123,7 +123,7 @@ final class BreakerCases {
             bursts.add(load.burst(BURST));
             Thread.sleep(interval);
         }
-        return Requests.of(bursts.stream().map(CompletableFuture::join).toList());
+        return OpenLoad.join(bursts);
     }
 
     private void openBreaker(OpenLoad load, int rate, SwallowingService service, PromiseTable promises) {
@@ -154,12 +154,7 @@ final class BreakerCases {
             Thread.sleep(hang.plusMillis(ThreadLocalRandom.current().nextLong(1000)));
             long heals = OpenLoad.nowMillis();
             longDeadline.heal();
-            double first = requests.join().successes().stream()
-                    .mapToDouble(Request::endMillis)
-                    .filter(end -> end > heals)
-                    .min()
-                    .orElse(Double.POSITIVE_INFINITY);
-            latest = Math.max(latest, first - heals);
+            latest = Math.max(latest, requests.join().firstSuccessAfter(heals) - heals);
         }
         promises.atMost(
                 "deadline of 20 s: first answer after the heal, longest of " + rounds,
@@ -183,8 +178,7 @@ final class BreakerCases {
             sent.add(slow.burst(5));
             Thread.sleep(Duration.ofSeconds(1));
         }
-        Requests requests =
-                Requests.of(sent.stream().map(CompletableFuture::join).toList());
+        Requests requests = OpenLoad.join(sent);
         int lost = requests.failures().size();
         int most = options.quick() ? requests.size() / 50 : 0;
         promises.add(
