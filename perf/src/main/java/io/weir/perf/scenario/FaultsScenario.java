@@ -26,7 +26,7 @@ import java.util.concurrent.Future;
  * Other faults of backends and callers. Each must end with one status and one outcome, in the metrics and in
  * the log, must not affect the neighbour, and must count at the breaker only if it is the backend's fault.
  */
-final class FaultsScenario {
+record FaultsScenario(Scenario.Options options) {
 
     private static final int CALLS = 10;
 
@@ -54,10 +54,7 @@ final class FaultsScenario {
      * @param outcome in metrics and log
      * @param ofBackend whether the breaker counts it
      */
-    record ExpectedFault(
-            String name, String path, Behaviour caller, String status, String outcome, boolean ofBackend) {
-
-
+    record ExpectedFault(String name, String path, Behaviour caller, String status, String outcome, boolean ofBackend) {
 
         String backend() {
             return path.split("/", -1)[1];
@@ -79,12 +76,6 @@ final class FaultsScenario {
     }
 
     private static final CsvTable<ExpectedFault> FAULTS = new CsvTable<>("faults.csv", ExpectedFault.class);
-
-    private final Scenario.Options options;
-
-    FaultsScenario(Scenario.Options options) {
-        this.options = options;
-    }
 
     PromiseTable run() throws Exception {
         int gone;

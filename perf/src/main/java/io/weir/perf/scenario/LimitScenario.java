@@ -218,8 +218,6 @@ final class LimitScenario {
         });
     }
 
-
-
     /** Callers who are refused try again at once. */
     private void retries() throws Exception {
         Overload measured = play(
@@ -284,8 +282,6 @@ final class LimitScenario {
     private OpenLoad startGateway(Processes processes, int backendPort) throws Exception {
         return startGateway(processes, backendPort, "auto");
     }
-
-
 
     private static Front other(OtherProxy proxy, Object... values) {
         return (processes, backendPort) -> Scenario.load(proxy.start(processes, backendPort, values), "/mvc/1");

@@ -20,19 +20,13 @@ import reactor.core.publisher.Mono;
  * collector: garbage is no overload. Then the live set grows until the heap is nearly full: the gateway must
  * refuse requests, and no allocation may fail.
  */
-final class MemoryScenario {
+record MemoryScenario(Scenario.Options options) {
 
     private static final int CONNECTIONS = 32;
     private static final int HEAP_MEGABYTES = 256;
     private static final int HALF = 52;
     private static final int NEARLY_ALL = 92;
     private static final int GROWING_RATE = 500;
-
-    private final Scenario.Options options;
-
-    MemoryScenario(Scenario.Options options) {
-        this.options = options;
-    }
 
     PromiseTable run() throws Exception {
         Host.require("wrk", "wrk");

@@ -16,7 +16,7 @@ import java.util.List;
  * also those whose callers have left. During the overload it must reach its capacity, and after it all
  * callers must be served.
  */
-final class OverloadScenario {
+record OverloadScenario(Scenario.Options options) {
 
     private static final int WORKERS = 10;
     private static final Duration SERVICE_TIME = Duration.ofMillis(50);
@@ -24,12 +24,6 @@ final class OverloadScenario {
     private static final int RATE = 150;
     private static final int OVERLOAD_RATE = 800;
     private static final Duration IN_TIME = Duration.ofSeconds(1);
-
-    private final Scenario.Options options;
-
-    OverloadScenario(Scenario.Options options) {
-        this.options = options;
-    }
 
     PromiseTable run() throws Exception {
         List<String> properties = options.properties("--weir.backends.mvc.bulkhead.max-concurrent-calls=" + WORKERS);

@@ -28,7 +28,7 @@ import reactor.core.publisher.Mono;
  * <p>The callers are connections of h2load. Each sends at a fixed rate, and makes up for delays, but does not
  * send while its request is unanswered.
  */
-final class OwnOverloadScenario {
+record OwnOverloadScenario(Scenario.Options options) {
 
     private static final String PATH = "/mvc/1";
     private static final String GATEWAY_CORE = "0";
@@ -38,12 +38,6 @@ final class OwnOverloadScenario {
     private static final double GOODPUT = 0.9;
     private static final double P99_MILLIS = 200;
     private static final double REFUSAL_MILLIS = 50;
-
-    private final Scenario.Options options;
-
-    OwnOverloadScenario(Scenario.Options options) {
-        this.options = options;
-    }
 
     PromiseTable run() throws Exception {
         Host.require("wrk nghttp2-client util-linux", "wrk", "h2load", "taskset");
