@@ -130,8 +130,7 @@ final class TimePlots {
     }
 
     private void plotProcesses() throws IOException {
-        Map<String, List<ProcessSample>> samples = group(run.processes(), ProcessSample::process, Function.identity());
-        samples.keySet().removeIf(RunResult::isGenerator);
+        Map<String, List<ProcessSample>> samples = run.processesUnderTest();
         Map<String, List<Point>> cpu = new TreeMap<>();
         samples.forEach((name, ofProcess) -> cpu.put(name, cpuPercent(ofProcess)));
         plot("cpu", "CPU", "% of a core", cpu);
