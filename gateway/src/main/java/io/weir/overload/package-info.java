@@ -10,7 +10,7 @@
  * on the loop itself. A delay that stands above the target (10 ms) for an interval (100 ms, and at least
  * three iterations) is overload. {@link io.weir.overload.LoadShedder} then refuses a share of the loop's new
  * requests, and corrects it with every iteration until the delay rests at the target. A refusal costs a
- * fraction of a forwarded request, so most of the processor is left for those who are let in: at twice the
+ * fraction of a forwarded request, so most of the processor is left for the admitted requests: at twice the
  * capacity, and refusals at a fifth of the cost, 0.75 of the peak is possible, and {@code LoadShedderTest}
  * measures more than 95 % of that.
  *

@@ -28,8 +28,8 @@
  * carries no information, and is forgotten after the time that an empty one needs to fill. At the bound, the
  * keys that were not used for longest are forgotten; they have a full bucket again. So the bound can let
  * too many requests through and never refuses one wrongly. A caller is forgotten only if half of
- * {@code max-keys} other keys come between two of its requests; a caller who sends much is remembered.
- * Rejected alternative: Caffeine; its writers take a lock, or wait for the one who holds it, when its write
+ * {@code max-keys} other keys come between two of its requests, so a frequent caller keeps its bucket.
+ * Rejected alternative: Caffeine; its writers take a lock, or wait for the lock, when its write
  * buffer is full, which a flood of new keys causes on an event loop.
  *
  * <p><b>Reload.</b> A limit that has not changed keeps its buckets, as does one whose {@code enforce} alone
