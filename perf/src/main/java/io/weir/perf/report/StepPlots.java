@@ -53,8 +53,6 @@ record StepPlots(RunResult run, RunFigures figures, Charts charts) {
                 .toList();
     }
 
-
-
     private void plotSeries() throws IOException {
         plotSeries("throughput", "Successes per second", "1/s", false);
         plotSeries("p50-ms", "Latency of successes, median", "ms", true);
