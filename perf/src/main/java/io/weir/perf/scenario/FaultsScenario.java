@@ -75,7 +75,7 @@ record FaultsScenario(Scenario.Options options) {
         }
     }
 
-    private static final CsvTable<ExpectedFault> FAULTS = new CsvTable<>("faults.csv", ExpectedFault.class);
+    static final CsvTable<ExpectedFault> FAULTS = new CsvTable<>("faults.csv", ExpectedFault.class);
 
     PromiseTable run() throws Exception {
         int gone;
