@@ -33,12 +33,10 @@ record NeighbourLoad(Phases phases, int sickRate, int neighbourRate, int overloa
      */
     static void recordFault(PhasedLoad load, int phase, String prefix, ExperimentContext context) {
         Requests neighbour = load.requests(phase, NEIGHBOUR);
+        Requests calm = load.requests(phase - 1, NEIGHBOUR);
         Requests sick = load.requests(phase, SICK);
         context.fact(prefix + "neighbour.success", neighbour.successPercent(), "%");
-        context.fact(
-                prefix + "neighbour.p99.calm",
-                load.requests(phase - 1, NEIGHBOUR).percentile(99),
-                "ms");
+        context.fact(prefix + "neighbour.p99.calm", calm.percentile(99), "ms");
         context.fact(prefix + "neighbour.p99", neighbour.percentile(99), "ms");
         context.fact(prefix + "sick.success", sick.successPercent(), "%");
         context.fact(prefix + "sick.p50", sick.percentile(50), "ms");

@@ -122,8 +122,7 @@ record PeerMeasurement(
         NeighbourLoad.recordFault(load, faults[0], peer.label() + ".hang.", context);
         int overload = faults[1];
         String prefix = peer.label() + ".overload.";
-        double inTime =
-                load.requests(overload, NeighbourLoad.SICK).count(one -> one.succeeded() && one.micros() <= 1_000_000);
+        double inTime = load.requests(overload, NeighbourLoad.SICK).servedWithin(Duration.ofSeconds(1));
         Requests neighbour = load.requests(overload, NeighbourLoad.NEIGHBOUR);
         Requests after = load.requests(overload + 1, NeighbourLoad.SICK);
         context.fact(prefix + "goodput", 100 * inTime / (CAPACITY * load.seconds(overload)), "% of its capacity");

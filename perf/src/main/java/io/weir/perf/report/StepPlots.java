@@ -7,16 +7,17 @@ import io.weir.perf.result.OutcomeKind;
 import io.weir.perf.result.Request;
 import io.weir.perf.result.RunFigures;
 import io.weir.perf.result.RunResult;
-import io.weir.perf.result.RunResult.ProcessSample;
 import io.weir.perf.result.RunResult.Step;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Function;
 import java.util.stream.Collectors;
@@ -52,22 +53,13 @@ record StepPlots(RunResult run, RunFigures figures, Charts charts) {
                 .toList();
     }
 
-    private List<String> processes() {
-        return run.processes().stream()
-                .map(ProcessSample::process)
-                .filter(process -> !RunResult.isGenerator(process))
-                .distinct()
-                .sorted()
-                .toList();
-    }
-
     private void plotSeries() throws IOException {
         plotSeries("throughput", "Successes per second", "1/s", false);
         plotSeries("p50-ms", "Latency of successes, median", "ms", true);
         plotSeries("p90-ms", "Latency of successes, 90 %", "ms", true);
         plotSeries("p99-ms", "Latency of successes, 99 %", "ms", true);
         plotSeries("success-percent", "Successes", "%", false);
-        for (String process : processes()) {
+        for (String process : run.processesUnderTest().keySet()) {
             plotSeries("cpu-micros-per-request/" + process, "CPU time per request: " + process, "µs", false);
             plotSeries("cpu-percent/" + process, "CPU: " + process, "% of a core", false);
             plotSeries("rss-mb/" + process, "Maximum of resident memory: " + process, "MB", false);
@@ -122,11 +114,12 @@ record StepPlots(RunResult run, RunFigures figures, Charts charts) {
         compareOutcomes();
         compareSteps("latency-by-step", "Latency of successes", "ms", TimePlots.PERCENTILES, one -> one + "-ms");
         compareSteps("throughput-by-step", "Successes per second", "1/s", List.of("successes"), one -> "throughput");
-        compareSteps("cpu-by-step", "CPU", "% of a core", processes(), process -> "cpu-percent/" + process);
+        Set<String> processes = run.processesUnderTest().keySet();
+        compareSteps("cpu-by-step", "CPU", "% of a core", processes, process -> "cpu-percent/" + process);
     }
 
     private void compareSteps(
-            String file, String title, String unit, List<String> names, Function<String, String> figure)
+            String file, String title, String unit, Collection<String> names, Function<String, String> figure)
             throws IOException {
         Map<String, List<Double>> series = new LinkedHashMap<>();
         names.forEach(name -> series.put(name, values(figure.apply(name))));

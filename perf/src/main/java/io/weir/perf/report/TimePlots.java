@@ -130,26 +130,24 @@ final class TimePlots {
     }
 
     private void plotProcesses() throws IOException {
+        Map<String, List<ProcessSample>> samples = run.processesUnderTest();
         Map<String, List<Point>> cpu = new TreeMap<>();
-        group(run.processes(), ProcessSample::process, Function.identity()).forEach((name, samples) -> {
-            if (!RunResult.isGenerator(name)) {
-                cpu.put(name, cpuPercent(samples));
-            }
-        });
+        samples.forEach((name, ofProcess) -> cpu.put(name, cpuPercent(ofProcess)));
         plot("cpu", "CPU", "% of a core", cpu);
-        plotProcesses("memory", "Resident memory", "MB", one -> one.rssBytes() / 1e6);
-        plotProcesses("connections", "Connections", "", ProcessSample::connections);
-        plotProcesses("threads", "Threads", "", ProcessSample::threads);
+        plot("memory", "Resident memory", "MB", points(samples, one -> one.rssBytes() / 1e6));
+        plot("connections", "Connections", "", points(samples, ProcessSample::connections));
+        plot("threads", "Threads", "", points(samples, ProcessSample::threads));
     }
 
-    private void plotProcesses(String file, String title, String unit, ToDoubleFunction<ProcessSample> value)
-            throws IOException {
-        Map<String, List<Point>> lines = group(
-                run.processes(),
-                ProcessSample::process,
-                one -> new Point(one.atMillis() / 1000.0, value.applyAsDouble(one)));
-        lines.keySet().removeIf(RunResult::isGenerator);
-        plot(file, title, unit, lines);
+    private static Map<String, List<Point>> points(
+            Map<String, List<ProcessSample>> samples, ToDoubleFunction<ProcessSample> value) {
+        Map<String, List<Point>> lines = new TreeMap<>();
+        samples.forEach((name, ofProcess) -> lines.put(
+                name,
+                ofProcess.stream()
+                        .map(one -> new Point(one.atMillis() / 1000.0, value.applyAsDouble(one)))
+                        .toList()));
+        return lines;
     }
 
     /** Between consecutive samples. The CPU time of a restarted process begins again at 0. */

@@ -1,10 +1,12 @@
 package io.weir.perf.result;
 
+import java.time.Duration;
 import java.util.Collection;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
@@ -68,6 +70,20 @@ public record Requests(List<Request> all) implements Iterable<Request> {
 
     public long count(Predicate<Request> matches) {
         return stream().filter(matches).count();
+    }
+
+    /** The number of successes that took at most that long. */
+    public double servedWithin(Duration time) {
+        return count(one -> one.succeeded() && one.micros() <= TimeUnit.NANOSECONDS.toMicros(time.toNanos()));
+    }
+
+    /** The end of the first success that ends after a moment; infinite if there is none. */
+    public double firstSuccessAfter(long atMillis) {
+        return successes().stream()
+                .mapToDouble(Request::endMillis)
+                .filter(end -> end > atMillis)
+                .min()
+                .orElse(Double.POSITIVE_INFINITY);
     }
 
     /** The share of the requests that match, in percent; 0 if there are no requests. */

@@ -207,8 +207,15 @@ public record RunResult(
     }
 
     /** Whether a process belongs to the load generator and is not under test. */
-    public static boolean isGenerator(String process) {
+    private static boolean isGenerator(String process) {
         return process.startsWith("gatling") || process.startsWith("wrk");
+    }
+
+    /** The processes under test, sorted. */
+    public Map<String, List<ProcessSample>> processesUnderTest() {
+        return processes.stream()
+                .filter(sample -> !isGenerator(sample.process()))
+                .collect(Collectors.groupingBy(ProcessSample::process, TreeMap::new, Collectors.toList()));
     }
 
     /** The facts that the run compares between products. */

@@ -91,6 +91,15 @@ public final class Host {
         return Stream.of(path.split(":", -1)).anyMatch(directory -> Files.isExecutable(Path.of(directory, program)));
     }
 
+    /** Fails if a program is missing; names the packages that have it. */
+    public static void require(String packages, String... programs) {
+        for (String program : programs) {
+            if (!has(program)) {
+                throw new RunFailure(program + " is not installed: apt-get install " + packages);
+            }
+        }
+    }
+
     public static String java() {
         return ProcessHandle.current().info().command().orElse("java");
     }

@@ -64,7 +64,7 @@ public final class OpenLoad {
         return new OpenLoad(client.headers(headers -> headers.set(name, value)), paths, timeout, answerBytes, retries);
     }
 
-    /** The same load from callers who repeat a failed request at once, up to that many times. */
+    /** The same load; a failed request is repeated at once, at most that many times, until it succeeds. */
     public OpenLoad withRetries(int count) {
         return new OpenLoad(client, paths, timeout, answerBytes, count);
     }
@@ -83,6 +83,11 @@ public final class OpenLoad {
 
     private static long millis(long nanos) {
         return TimeUnit.NANOSECONDS.toMillis(nanos - ORIGIN);
+    }
+
+    /** The requests of several loads; returns when all are complete. */
+    public static Requests join(List<CompletableFuture<Requests>> sent) {
+        return Requests.of(sent.stream().map(CompletableFuture::join).toList());
     }
 
     /** Sends requests; returns when all are complete. */

@@ -1,7 +1,12 @@
 package io.weir.perf.run;
 
 import io.weir.perf.report.PerfReport;
+import io.weir.perf.result.Request;
+import io.weir.perf.result.Requests;
 import io.weir.perf.result.ResultWriter;
+import io.weir.perf.result.RunResult;
+import io.weir.perf.result.RunResult.Fact;
+import io.weir.perf.result.RunResult.Step;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -95,13 +100,39 @@ public final class PerfRun {
         }
 
         void print(String name, Path directory) {
-            ResultTables.print(directory);
+            printTables(RunResult.read(directory));
             failures.forEach(failure -> System.out.println("does not hold: " + failure));
             invalid.forEach(reason -> System.out.println("not a valid result: " + reason));
             String text = !failures.isEmpty() ? "FAILED" : invalid.isEmpty() ? "holds" : "NOT A VALID RESULT";
             Path relative = Path.of("").toAbsolutePath().relativize(directory);
             System.out.printf(Locale.ROOT, "%s: %s; raw files in %s%n", name, text, relative);
         }
+    }
+
+    private static void printTables(RunResult run) {
+        String format = "%-26s %-12s %8s %9s %9s %9s  %s%n";
+        System.out.printf(format, "step", "request", "requests", "success %", "p50 ms", "p99 ms", "outcomes");
+        Map<String, Requests> byStep = run.requests().by(Request::step);
+        for (Step step : run.steps()) {
+            Requests ofStep = byStep.getOrDefault(step.id(), new Requests(List.of()));
+            ofStep.by(Request::name)
+                    .forEach((name, requests) -> System.out.printf(
+                            format,
+                            (step.label() + ' ' + step.x()).strip(),
+                            name,
+                            requests.size(),
+                            decimal(requests.successPercent()),
+                            decimal(requests.percentile(50)),
+                            decimal(requests.percentile(99)),
+                            requests.countByOutcome()));
+        }
+        for (Fact fact : run.facts()) {
+            System.out.printf(Locale.ROOT, "%-48s %14.3f %s%n", fact.name(), fact.value(), fact.unit());
+        }
+    }
+
+    private static String decimal(double value) {
+        return String.format(Locale.ROOT, "%.1f", value);
     }
 
     /**

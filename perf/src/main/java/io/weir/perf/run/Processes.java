@@ -130,6 +130,18 @@ public final class Processes implements AutoCloseable {
         }
     }
 
+    /** Starts a process, waits for its end, and returns its output. */
+    public String run(Role role, String name, List<String> command, Duration timeout) throws InterruptedException {
+        ManagedProcess process = start(role, name, command, Map.of());
+        process.mayEnd();
+        try {
+            await(name + " ends", timeout, () -> !process.isAlive());
+            return process.output();
+        } finally {
+            forget(process);
+        }
+    }
+
     private List<Integer> cores(Role role, String name) {
         if (role.isGenerator()) {
             return allocation.generator();

@@ -44,12 +44,12 @@ public record RunOptions(
         }
         Optional<RemoteTarget> target = Optional.ofNullable(urls.get("--target"))
                 .map(url -> RemoteTarget.parse(url, urls.getOrDefault("--faults", "")));
-        for (Experiment one : target.isPresent() ? experiments : List.<Experiment>of()) {
-            if (!one.measures().remote()) {
-                List<String> remote = known.stream()
-                        .filter(other -> other.measures().remote())
-                        .map(Experiment::name)
-                        .toList();
+        List<String> remote = known.stream()
+                .filter(one -> one.measures().remote())
+                .map(Experiment::name)
+                .toList();
+        for (Experiment one : experiments) {
+            if (target.isPresent() && !remote.contains(one.name())) {
                 throw new IllegalArgumentException(
                         one.name() + " does not support --target (expected: " + String.join(", ", remote) + ")");
             }

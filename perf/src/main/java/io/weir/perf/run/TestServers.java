@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -133,9 +134,7 @@ public final class TestServers {
                 "--management.server.port=" + management,
                 "--sim.database.url=" + url));
         arguments.addAll(List.of(settings));
-        ManagedProcess process =
-                start(context.processes(), name, context.java(HEAP), jar.toString(), Map.of(), arguments);
-        return RunningServer.local(process, port, management);
+        return RunningServer.local(start(name, jar, arguments), port, management);
     }
 
     /** Starts the gateway between two backends with a file of {@code config/}. */
@@ -160,7 +159,8 @@ public final class TestServers {
         Map<String, String> environment = new TreeMap<>();
         ports.forEach((variable, value) -> environment.put(variable, "" + value));
         environment.putAll(Map.of("GATEWAY_PORT", "" + port, "MANAGEMENT_PORT", "" + management));
-        return RunningServer.local(start(processes, "gateway", java, jar, environment, arguments), port, management);
+        ManagedProcess process = processes.start("gateway", command(java, jar, arguments), environment);
+        return RunningServer.local(process, port, management);
     }
 
     /** Starts Spring MVC with that many threads. */
@@ -173,24 +173,18 @@ public final class TestServers {
                 "--spring.main.banner-mode=off",
                 "--backends.mvc=" + mvc.url(),
                 "--backends.reactive=" + reactive.url());
-        String jar = context.file("perf/thread-front/target/weir-perf-thread-front.jar")
-                .toString();
-        ManagedProcess process =
-                start(context.processes(), "thread-front", context.java(HEAP), jar, Map.of(), arguments);
-        return RunningServer.local(process, port, port);
+        Path jar = context.file("perf/thread-front/target/weir-perf-thread-front.jar");
+        return RunningServer.local(start("thread-front", jar, arguments), port, port);
     }
 
-    private static ManagedProcess start(
-            Processes processes,
-            String name,
-            List<String> java,
-            String jar,
-            Map<String, String> environment,
-            List<String> arguments) {
-        List<String> command = new ArrayList<>(java);
-        command.addAll(List.of("-jar", jar));
-        command.addAll(arguments);
-        return processes.start(name, command, environment);
+    private static List<String> command(List<String> java, String jar, List<String> arguments) {
+        return Stream.of(java, List.of("-jar", jar), arguments)
+                .flatMap(List::stream)
+                .toList();
+    }
+
+    private ManagedProcess start(String name, Path jar, List<String> arguments) {
+        return context.start(name, command(context.java(HEAP), jar.toString(), arguments));
     }
 
     private static int port(String variable) {

@@ -3,7 +3,6 @@ package io.weir.perf.run;
 import io.weir.perf.run.Processes.Role;
 import java.time.Duration;
 import java.util.List;
-import java.util.Map;
 import java.util.Objects;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -42,14 +41,7 @@ public record Wrk(long requests, long refused, double perSecond) {
                         prefix.stream(),
                         Stream.of("wrk", "-t1", "-c" + connections, "-d" + time.toSeconds() + "s", uri))
                 .toList();
-        ManagedProcess wrk = processes.start(Role.GENERATOR, "wrk", command, Map.of());
-        wrk.mayEnd();
-        try {
-            processes.await("wrk ends", time.plusMinutes(2), () -> !wrk.isAlive());
-            return parse(wrk.output());
-        } finally {
-            processes.forget(wrk);
-        }
+        return parse(processes.run(Role.GENERATOR, "wrk", command, time.plusMinutes(2)));
     }
 
     static Wrk parse(String output) {

@@ -4,6 +4,7 @@ import io.weir.perf.result.PromiseTable;
 import io.weir.perf.result.Request;
 import io.weir.perf.result.Requests;
 import io.weir.perf.run.OpenLoad;
+import io.weir.perf.scenario.RefusalsScenario.Callers;
 import io.weir.perf.scenario.RefusalsScenario.Case;
 import io.weir.perf.scenario.RefusalsScenario.CaseRoute;
 import java.time.Duration;
@@ -16,16 +17,15 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.Function;
 import reactor.core.publisher.Mono;
+import reactor.netty.http.server.HttpServerRequest;
 
 /** The breaker opens for a backend that hangs, not for a slow one. It closes soon after the backend heals. */
 final class BreakerCases {
 
     static final String LOW_TRAFFIC = "low-traffic";
     private static final String LONG_DEADLINE = "long-deadline";
-    private static final String MIXED = "mixed";
-    private static final String SLOW = "slow";
-    private static final String IMPATIENT = "impatient";
 
     private static final Duration SERVICE_TIME = Duration.ofMillis(10);
     private static final int BURST = 6;
@@ -46,49 +46,26 @@ final class BreakerCases {
     }
 
     List<Case> light() {
-        // A busy machine delays some of the calls from which the gateway learns the usual time.
-        String stall = options.quick() ? "circuit-breaker: { stall-duration: 1s }" : "";
+        Function<HttpServerRequest, Mono<Void>> slow =
+                request -> Mono.delay(Duration.ofMillis(1200)).then();
         List<Case> cases = new ArrayList<>(List.of(
-                new Case(LOW_TRAFFIC, "probes", stall, lowTraffic, this::burstsAtLowTraffic),
-                new Case(
-                        LONG_DEADLINE,
-                        "probes",
-                        "deadline: 20s, bulkhead: { max-concurrent-calls: 10, queue-capacity: 10 }, circuit-breaker: {"
-                                + " slow-call-duration-threshold: 500ms, slow-call-rate-threshold: 50 }",
-                        longDeadline,
-                        this::recoveryWithALongDeadline),
-                new Case(
-                        SLOW,
-                        "slow-call-tolerance",
-                        // The limit, too: it starts below the callers, and the service takes longer than half
-                        // the deadline, the longest wait in the queue.
-                        "",
-                        request -> Mono.delay(Duration.ofMillis(1200)).then(),
-                        this::slowBackend),
-                new Case(IMPATIENT, "circuit-breaker", "", impatient, this::impatientCallers)));
+                new Case(LOW_TRAFFIC, "probes", lowTraffic, this::burstsAtLowTraffic),
+                new Case(LONG_DEADLINE, "probes", longDeadline, this::recoveryWithALongDeadline),
+                new Case("slow", "slow-call-tolerance", slow, this::slowBackend),
+                new Case("impatient", "circuit-breaker", impatient, this::impatientCallers)));
         for (int rate : List.of(1, 6, 20)) {
             SwallowingService open = new SwallowingService(SERVICE_TIME);
-            cases.add(new Case(
-                    "open-" + rate,
-                    "circuit-breaker",
-                    stall,
-                    open,
-                    (route, promises) -> openBreaker(route.load(), rate, open, promises)));
+            Callers callers = (route, promises) -> openBreaker(route.load(), rate, open, promises);
+            cases.add(new Case("open-" + rate, "circuit-breaker", open, callers));
         }
         return cases;
     }
 
     Case heavy() {
-        // No pause of this machine fills this bulkhead.
-        String settings = "bulkhead: { max-concurrent-calls: 1000, queue-capacity: 1000, max-wait-duration: 1s },"
-                + " circuit-breaker: { sliding-window-size: 10, minimum-number-of-calls: 5 }";
-        return new Case(
-                MIXED,
-                "slow-call-tolerance",
-                settings,
+        Function<HttpServerRequest, Mono<Void>> service =
                 request -> Mono.delay(Duration.ofMillis(request.uri().endsWith("slow") ? 1500 : 3))
-                        .then(),
-                this::slowCallsAmongFastOnes);
+                        .then();
+        return new Case("mixed", "slow-call-tolerance", service, this::slowCallsAmongFastOnes);
     }
 
     private void burstsAtLowTraffic(CaseRoute route, PromiseTable promises) throws InterruptedException {
@@ -122,7 +99,7 @@ final class BreakerCases {
             bursts.add(load.burst(BURST));
             Thread.sleep(interval);
         }
-        return Requests.of(bursts.stream().map(CompletableFuture::join).toList());
+        return OpenLoad.join(bursts);
     }
 
     private void openBreaker(OpenLoad load, int rate, SwallowingService service, PromiseTable promises) {
@@ -153,12 +130,7 @@ final class BreakerCases {
             Thread.sleep(hang.plusMillis(ThreadLocalRandom.current().nextLong(1000)));
             long heals = OpenLoad.nowMillis();
             longDeadline.heal();
-            double first = requests.join().successes().stream()
-                    .mapToDouble(Request::endMillis)
-                    .filter(end -> end > heals)
-                    .min()
-                    .orElse(Double.POSITIVE_INFINITY);
-            latest = Math.max(latest, first - heals);
+            latest = Math.max(latest, requests.join().firstSuccessAfter(heals) - heals);
         }
         promises.atMost(
                 "deadline of 20 s: first answer after the heal, longest of " + rounds,
@@ -182,8 +154,7 @@ final class BreakerCases {
             sent.add(slow.burst(5));
             Thread.sleep(Duration.ofSeconds(1));
         }
-        Requests requests =
-                Requests.of(sent.stream().map(CompletableFuture::join).toList());
+        Requests requests = OpenLoad.join(sent);
         int lost = requests.failures().size();
         int most = options.quick() ? requests.size() / 50 : 0;
         promises.add(

@@ -5,6 +5,7 @@ import io.weir.perf.result.PromiseTable;
 import io.weir.perf.result.Request;
 import io.weir.perf.result.Requests;
 import io.weir.perf.run.OpenLoad;
+import io.weir.perf.scenario.RefusalsScenario.Callers;
 import io.weir.perf.scenario.RefusalsScenario.Case;
 import io.weir.perf.scenario.RefusalsScenario.CaseRoute;
 import java.io.BufferedInputStream;
@@ -26,13 +27,10 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
 import reactor.core.publisher.Mono;
+import reactor.netty.http.server.HttpServerRequest;
 
 /** Callers that upload slowly, ask for upgrades, or forge headers take nothing from others. */
 final class CallerCases {
-
-    private static final String UPGRADE = "upgrade";
-    private static final String FORWARDED = "forwarded";
-    private static final String OFFICE = "office";
 
     private static final String OK = "HTTP/1.1 200 OK";
     private static final int LIMIT = 64;
@@ -52,14 +50,9 @@ final class CallerCases {
 
     List<Case> light() {
         return List.of(
-                new Case(UPGRADE, "bulkhead", "", request -> countUpgrade(), this::upgrades),
-                new Case(
-                        FORWARDED,
-                        "forwarded-header-check",
-                        "",
-                        request -> Mono.fromRunnable(() -> forwardedPaths.add(request.uri())),
-                        this::forgedPrefix),
-                new Case(OFFICE, "forwarded-header-check", "", request -> Mono.empty(), this::forgedAddress));
+                new Case("upgrade", "bulkhead", request -> countUpgrade(), this::upgrades),
+                new Case("forwarded", "forwarded-header-check", this::recordPath, this::forgedPrefix),
+                new Case("office", "forwarded-header-check", request -> Mono.empty(), this::forgedAddress));
     }
 
     List<Case> heavy() {
@@ -74,12 +67,12 @@ final class CallerCases {
     }
 
     private Case uploads(int sockets) {
+        Callers callers = (route, promises) -> slowUploads(route, sockets, promises);
         return new Case(
                 "uploads-" + sockets,
                 "slow-caller-compartment",
-                "",
                 request -> request.receive().then(),
-                (route, promises) -> slowUploads(route, sockets, promises));
+                callers);
     }
 
     private void upgrades(CaseRoute route, PromiseTable promises) {
@@ -94,6 +87,10 @@ final class CallerCases {
                 "at most " + LIMIT,
                 mostUpgrading + ", answered " + answered,
                 mostUpgrading.get() <= LIMIT && answered >= (options.quick() ? 1 : LIMIT));
+    }
+
+    private Mono<Void> recordPath(HttpServerRequest request) {
+        return Mono.fromRunnable(() -> forwardedPaths.add(request.uri()));
     }
 
     private Mono<Void> countUpgrade() {

@@ -1,5 +1,6 @@
 package io.weir.perf.scenario;
 
+import io.weir.perf.result.CsvTable;
 import io.weir.perf.result.PromiseTable;
 import io.weir.perf.run.Processes;
 import io.weir.perf.run.RunningServer;
@@ -25,7 +26,7 @@ import java.util.concurrent.Future;
  * Other faults of backends and callers. Each must end with one status and one outcome, in the metrics and in
  * the log, must not affect the neighbour, and must count at the breaker only if it is the backend's fault.
  */
-final class FaultsScenario {
+record FaultsScenario(Scenario.Options options) {
 
     private static final int CALLS = 10;
 
@@ -37,7 +38,7 @@ final class FaultsScenario {
 
     private static final String UPLOAD = "Content-Length: 200000\r\n";
 
-    private enum Behaviour {
+    enum Behaviour {
         NORMAL,
         UPLOADS,
         SHORT_DEADLINE,
@@ -47,22 +48,13 @@ final class FaultsScenario {
     }
 
     /**
-     * A fault and its expected end.
+     * A fault and its expected end: a line of {@code faults.csv}.
      *
      * @param status as callers see it; with {@code broken} if the body ends too early
      * @param outcome in metrics and log
      * @param ofBackend whether the breaker counts it
      */
-    private record ExpectedFault(
-            String name, String path, Behaviour caller, String status, String outcome, boolean ofBackend) {
-
-        ExpectedFault(String name, String path, String status, String outcome) {
-            this(name, path, Behaviour.NORMAL, status, outcome, true);
-        }
-
-        ExpectedFault(String name, String path, Behaviour caller, String status, String outcome) {
-            this(name, path, caller, status, outcome, false);
-        }
+    record ExpectedFault(String name, String path, Behaviour caller, String status, String outcome, boolean ofBackend) {
 
         String backend() {
             return path.split("/", -1)[1];
@@ -83,38 +75,7 @@ final class FaultsScenario {
         }
     }
 
-    private static final List<ExpectedFault> FAULTS = List.of(
-            new ExpectedFault("5xx", "/mvc/errors", "500", "5xx"),
-            new ExpectedFault("reset in the middle of a body", "/mvc/resets", "200 broken", "connection-lost"),
-            new ExpectedFault("truncated body", "/mvc/truncates", "200 broken", "connection-lost"),
-            new ExpectedFault("malformed answer", "/mvc/malformed", "502", "connection-lost"),
-            new ExpectedFault("a byte a second", "/mvc/trickles", "200 broken", "deadline-exceeded"),
-            new ExpectedFault("hang", "/mvc/hangs", "504", "deadline-exceeded"),
-            new ExpectedFault("answer before the body is read", "/mvc/answers-early", Behaviour.UPLOADS, "200", "2xx"),
-            new ExpectedFault("early hints", "/mvc/hints", Behaviour.NORMAL, "200", "2xx"),
-            new ExpectedFault("TLS that fails", "/secure/ok", "502", "connect-failed"),
-            new ExpectedFault("refused connection", "/gone/ok", "502", "connect-failed"),
-            new ExpectedFault(
-                    "caller with a deadline of 1 ms",
-                    "/mvc/slow",
-                    Behaviour.SHORT_DEADLINE,
-                    "504",
-                    "deadline-exceeded"),
-            new ExpectedFault(
-                    "caller that uploads at a crawl", "/mvc/hangs", Behaviour.UPLOADS_SLOWLY, "408", "client-too-slow"),
-            new ExpectedFault(
-                    "caller that reads nothing",
-                    "/mvc/large-answer",
-                    Behaviour.READS_NOTHING,
-                    "200 broken",
-                    "client-too-slow"),
-            new ExpectedFault("caller that leaves", "/mvc/slow", Behaviour.LEAVES, "left", "client-closed"));
-
-    private final Scenario.Options options;
-
-    FaultsScenario(Scenario.Options options) {
-        this.options = options;
-    }
+    static final CsvTable<ExpectedFault> FAULTS = new CsvTable<>("faults.csv", ExpectedFault.class);
 
     PromiseTable run() throws Exception {
         int gone;
@@ -129,7 +90,7 @@ final class FaultsScenario {
             List<String> properties = properties(sick.port(), gone, log);
             RunningServer gateway = options.startGateway(processes, sick.port(), healthy.port(), properties);
             PromiseTable promises = new PromiseTable();
-            for (ExpectedFault fault : FAULTS) {
+            for (ExpectedFault fault : FAULTS.readResource()) {
                 System.out.println(fault.name());
                 check(fault, gateway, callers, log, promises);
             }
@@ -138,7 +99,7 @@ final class FaultsScenario {
     }
 
     private List<String> properties(int sick, int gone, Path log) {
-        List<String> properties = new ArrayList<>(List.of(
+        List<String> properties = new ArrayList<>(options.properties(
                 "--weir.access-log.file=" + log,
                 "--weir.backends.secure.uri=https://127.0.0.1:" + sick,
                 // The first TLS handshakes of a JVM are slow.
@@ -161,7 +122,6 @@ final class FaultsScenario {
                     breaker + "sliding-window-size=1000",
                     breaker + "minimum-number-of-calls=1000"));
         }
-        properties.addAll(options.disable("mvc"));
         return properties;
     }
 

@@ -81,10 +81,7 @@ final class HangScenario {
         }
 
         double firstAnswerMillis() {
-            return after.successes().stream()
-                    .mapToDouble(one -> one.endMillis() - healMillis)
-                    .min()
-                    .orElse(Double.POSITIVE_INFINITY);
+            return after.firstSuccessAfter(healMillis) - healMillis;
         }
 
         double lastLossMillis() {
@@ -126,10 +123,9 @@ final class HangScenario {
                         request -> Mono.delay(SERVICE_TIME).then())) {
             for (Traffic traffic : all) {
                 try (Processes processes = Processes.unlimited()) {
-                    List<String> properties = new ArrayList<>(List.of(
+                    List<String> properties = options.properties(
                             "--weir.backends.mvc.bulkhead.max-concurrent-calls=" + traffic.limit(),
-                            "--weir.backends.reactive.bulkhead.max-concurrent-calls=64"));
-                    properties.addAll(options.disable("mvc"));
+                            "--weir.backends.reactive.bulkhead.max-concurrent-calls=64");
                     RunningServer gateway = options.startGateway(processes, sick.port(), healthy.port(), properties);
                     addPromises(promises, traffic, measure(gateway, traffic));
                 }

@@ -4,18 +4,13 @@ import io.weir.perf.LightBackend;
 import io.weir.perf.WorkerService;
 import io.weir.perf.result.PromiseTable;
 import io.weir.perf.result.Requests;
-import io.weir.perf.run.Host;
-import io.weir.perf.run.HttpControl;
 import io.weir.perf.run.OpenLoad;
 import io.weir.perf.run.Processes;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.DoubleSummaryStatistics;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.IntStream;
 import reactor.core.publisher.Mono;
@@ -28,7 +23,7 @@ import reactor.core.publisher.Mono;
 final class LimitScenario {
 
     /** The deadline of {@code config/local.yml}, and some time for the client. */
-    private static final long IN_TIME_MICROS = 1_000_000;
+    private static final Duration IN_TIME = Duration.ofSeconds(1);
 
     private static final int FIXED_LIMIT = 64;
     private static final double OVERLOAD = 4;
@@ -116,21 +111,22 @@ final class LimitScenario {
                 promised,
                 goodputPercent(measured.during(), capacity, overloadTime),
                 "%");
-        double fresh = 2 * serviceMillis + FRESH_MILLIS;
-        promises.add(
+        options.addLatency(
+                promises,
                 name + ", 4 x the capacity: p99 of the answers",
-                String.format(Locale.ROOT, "at most %.0f ms", fresh),
-                String.format(Locale.ROOT, "%.0f ms", measured.p99Millis()),
-                options.quick() || measured.p99Millis() <= fresh);
+                2 * serviceMillis + FRESH_MILLIS,
+                measured.p99Millis());
         promises.atMost(name + ", calm, from the start: refused", .5, measured.refusedPercent(), "%");
         promises.atLeast(name + ", after the overload: answered", 99.5, measured.afterPercent(), "%");
         if (!options.quick()) {
-            beside(name, "Weir, limit " + FIXED_LIMIT, this::startFixed, workers, serviceMillis);
-            if (Host.has("haproxy")) {
-                beside(name, "HAProxy, limit " + FIXED_LIMIT, LimitScenario::startHaProxy, workers, serviceMillis);
+            Front fixed = (processes, backendPort) -> startGateway(processes, backendPort, "" + FIXED_LIMIT);
+            beside(name, "Weir, limit " + FIXED_LIMIT, fixed, workers, serviceMillis);
+            if (OtherProxy.HAPROXY.isInstalled()) {
+                Front front = other(OtherProxy.HAPROXY, 400, FIXED_LIMIT);
+                beside(name, "HAProxy, limit " + FIXED_LIMIT, front, workers, serviceMillis);
             }
-            if (Host.has("envoy")) {
-                beside(name, "Envoy, adaptive", LimitScenario::startEnvoy, workers, serviceMillis);
+            if (OtherProxy.ENVOY.isInstalled()) {
+                beside(name, "Envoy, adaptive", other(OtherProxy.ENVOY), workers, serviceMillis);
             }
         }
     }
@@ -203,7 +199,7 @@ final class LimitScenario {
             List<CompletableFuture<Requests>> sent = IntStream.range(0, 10)
                     .mapToObj(i -> stage.load().send(5, Duration.ofSeconds(15)))
                     .toList();
-            return join(sent);
+            return OpenLoad.join(sent);
         });
         promises.atMost("bursts of 10, 50 calls a second: refused", 0, 100 - bursts.successPercent(), "%");
         promises.atMost("from 50/s to 1000/s in a second, 50 ms: refused", 0, ramp(64, 50), "%");
@@ -218,12 +214,8 @@ final class LimitScenario {
                 steps.add(stage.send(50 + 95.0 * i, Duration.ofMillis(100)));
             }
             steps.add(stage.send(1000, Duration.ofSeconds(5)));
-            return 100 - join(steps).successPercent();
+            return 100 - OpenLoad.join(steps).successPercent();
         });
-    }
-
-    private static Requests join(List<CompletableFuture<Requests>> sent) {
-        return Requests.of(sent.stream().map(CompletableFuture::join).toList());
     }
 
     /** Callers who are refused try again at once. */
@@ -274,8 +266,7 @@ final class LimitScenario {
 
     /** Answers in time, in percent of a capacity per second. */
     private static double goodputPercent(Requests requests, double capacity, Duration time) {
-        long inTime = requests.count(one -> one.succeeded() && one.micros() <= IN_TIME_MICROS);
-        return 100 * inTime / (capacity * time.toSeconds());
+        return 100 * requests.servedWithin(IN_TIME) / (capacity * time.toSeconds());
     }
 
     private static <T> T play(Front front, int workers, int serviceMillis, Play<T> play) throws Exception {
@@ -292,20 +283,18 @@ final class LimitScenario {
         return startGateway(processes, backendPort, "auto");
     }
 
-    private OpenLoad startFixed(Processes processes, int backendPort) throws Exception {
-        return startGateway(processes, backendPort, Integer.toString(FIXED_LIMIT));
+    private static Front other(OtherProxy proxy, Object... values) {
+        return (processes, backendPort) -> Scenario.load(proxy.start(processes, backendPort, values), "/mvc/1");
     }
 
     /** Starts the gateway, and warms its JVM with calls of the neighbour. */
     private OpenLoad startGateway(Processes processes, int backendPort, String limit) throws Exception {
-        List<String> withoutLimit = options.disable("mvc", "adaptive-limit");
-        List<String> properties = new ArrayList<>(List.of(
-                "--weir.backends.mvc.bulkhead.queue-capacity=auto",
-                "--weir.backends.mvc.bulkhead.max-wait-duration=auto"));
-        properties.addAll(
-                withoutLimit.isEmpty()
-                        ? List.of("--weir.backends.mvc.bulkhead.max-concurrent-calls=" + limit)
-                        : withoutLimit);
+        String bulkhead = "--weir.backends.mvc.bulkhead.";
+        List<String> properties = new ArrayList<>(options.disable("mvc", "adaptive-limit"));
+        if (properties.isEmpty()) {
+            properties.add(bulkhead + "max-concurrent-calls=" + limit);
+        }
+        properties.addAll(List.of(bulkhead + "queue-capacity=auto", bulkhead + "max-wait-duration=auto"));
         try (LightBackend warm = LightBackend.answeringOk(
                 request -> Mono.delay(Duration.ofMillis(2)).then())) {
             int port = options.startGateway(processes, backendPort, warm.port(), properties)
@@ -313,76 +302,5 @@ final class LimitScenario {
             Scenario.load(port, "/reactive/1").run(500, Duration.ofSeconds(8));
             return Scenario.load(port, "/mvc/1");
         }
-    }
-
-    private static OpenLoad startHaProxy(Processes processes, int backendPort) throws Exception {
-        return start(processes, "haproxy.cfg", List.of("haproxy", "-db", "-q", "-f"), """
-                defaults
-                    mode http
-                    timeout connect 500ms
-                    timeout client 30s
-                    timeout queue 400ms
-                    timeout server 800ms
-                listen overload
-                    bind 127.0.0.1:%d
-                    server backend 127.0.0.1:%d maxconn %d
-                """, backendPort, FIXED_LIMIT);
-    }
-
-    /** Starts Envoy with the values of its documentation's example for adaptive concurrency. */
-    private static OpenLoad startEnvoy(Processes processes, int backendPort) throws Exception {
-        return start(
-                processes,
-                "envoy.yaml",
-                List.of("envoy", "--disable-hot-restart", "--log-level", "error", "-c"),
-                """
-                static_resources:
-                  listeners:
-                    - address: { socket_address: { address: 127.0.0.1, port_value: %d } }
-                      filter_chains:
-                        - filters:
-                            - name: envoy.filters.network.http_connection_manager
-                              typed_config:
-                                "@type": type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager
-                                stat_prefix: callers
-                                http_filters:
-                                  - name: envoy.filters.http.adaptive_concurrency
-                                    typed_config:
-                                      "@type": type.googleapis.com/envoy.extensions.filters.http.adaptive_concurrency.v3.AdaptiveConcurrency
-                                      gradient_controller_config:
-                                        sample_aggregate_percentile: { value: 90 }
-                                        concurrency_limit_params: { concurrency_update_interval: 0.1s }
-                                        min_rtt_calc_params: { jitter: { value: 10 }, interval: 60s, request_count: 50 }
-                                      enabled: { default_value: true, runtime_key: adaptive_concurrency.enabled }
-                                  - name: envoy.filters.http.router
-                                    typed_config: { "@type": type.googleapis.com/envoy.extensions.filters.http.router.v3.Router }
-                                route_config:
-                                  virtual_hosts:
-                                    - { name: all, domains: [ "*" ], routes: [ { match: { prefix: / }, route: { cluster: backend, timeout: 0.8s } } ] }
-                  clusters:
-                    - name: backend
-                      connect_timeout: 0.5s
-                      circuit_breakers: { thresholds: [ { max_connections: 10000, max_pending_requests: 10000, max_requests: 10000 } ] }
-                      load_assignment:
-                        cluster_name: backend
-                        endpoints: [ { lb_endpoints: [ { endpoint: { address: { socket_address: { address: 127.0.0.1, port_value: %d } } } } ] } ]
-                """,
-                backendPort);
-    }
-
-    /** Starts a proxy with a configuration whose first values are its port and its backend's. */
-    private static OpenLoad start(
-            Processes processes, String file, List<String> program, String configuration, Object... values)
-            throws Exception {
-        int port = Host.freePort();
-        List<Object> all = new ArrayList<>(List.of(port));
-        all.addAll(List.of(values));
-        Path path = Files.writeString(
-                processes.directory().resolve(file), String.format(Locale.ROOT, configuration, all.toArray()));
-        List<String> command = new ArrayList<>(program);
-        command.add(path.toString());
-        processes.start(program.getFirst(), command, Map.of());
-        processes.await(program.getFirst() + " answers", () -> HttpControl.answers("http://127.0.0.1:" + port + "/"));
-        return Scenario.load(port, "/mvc/1");
     }
 }

@@ -6,13 +6,11 @@ import io.weir.perf.result.Requests;
 import io.weir.perf.run.Host;
 import io.weir.perf.run.ManagedProcess;
 import io.weir.perf.run.Processes;
-import io.weir.perf.run.RunFailure;
 import io.weir.perf.run.RunningServer;
 import io.weir.perf.run.Wrk;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import reactor.core.publisher.Mono;
@@ -22,7 +20,7 @@ import reactor.core.publisher.Mono;
  * collector: garbage is no overload. Then the live set grows until the heap is nearly full: the gateway must
  * refuse requests, and no allocation may fail.
  */
-final class MemoryScenario {
+record MemoryScenario(Scenario.Options options) {
 
     private static final int CONNECTIONS = 32;
     private static final int HEAP_MEGABYTES = 256;
@@ -30,16 +28,8 @@ final class MemoryScenario {
     private static final int NEARLY_ALL = 92;
     private static final int GROWING_RATE = 500;
 
-    private final Scenario.Options options;
-
-    MemoryScenario(Scenario.Options options) {
-        this.options = options;
-    }
-
     PromiseTable run() throws Exception {
-        if (!Host.has("wrk")) {
-            throw new RunFailure("wrk is not installed: apt-get install wrk");
-        }
+        Host.require("wrk", "wrk");
         PromiseTable promises = new PromiseTable();
         try (LightBackend backend = LightBackend.answeringOk(request -> Mono.empty())) {
             for (String collector : options.quick() ? List.of("Parallel") : List.of("Serial", "Parallel", "G1", "Z")) {
@@ -57,9 +47,8 @@ final class MemoryScenario {
                     "-Xmx" + HEAP_MEGABYTES + "m",
                     "-XX:+Use" + collector + "GC",
                     Ballast.option(processes.directory(), wanted));
-            List<String> properties = new ArrayList<>(
-                    List.of("--weir.backends.mvc.bulkhead.max-concurrent-calls=64", "--weir.access-log.enabled=false"));
-            properties.addAll(options.disable("mvc"));
+            List<String> properties = options.properties(
+                    "--weir.backends.mvc.bulkhead.max-concurrent-calls=64", "--weir.access-log.enabled=false");
             RunningServer gateway = options.startGateway(processes, jvm, backend.port(), backend.port(), properties);
             ManagedProcess process = gateway.process().orElseThrow();
             Files.writeString(wanted, Integer.toString(HALF));

@@ -4,50 +4,38 @@ import io.weir.perf.LightBackend;
 import io.weir.perf.WorkerService;
 import io.weir.perf.result.PromiseTable;
 import io.weir.perf.result.Requests;
-import io.weir.perf.run.Host;
-import io.weir.perf.run.HttpControl;
 import io.weir.perf.run.OpenLoad;
 import io.weir.perf.run.Processes;
 import io.weir.perf.run.RunningServer;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 
 /**
  * A backend with a capacity of 200 requests per second gets four times as many. It completes all requests,
  * also those whose callers have left. During the overload it must reach its capacity, and after it all
  * callers must be served.
  */
-final class OverloadScenario {
+record OverloadScenario(Scenario.Options options) {
 
     private static final int WORKERS = 10;
     private static final Duration SERVICE_TIME = Duration.ofMillis(50);
     private static final double CAPACITY = 200;
     private static final int RATE = 150;
     private static final int OVERLOAD_RATE = 800;
-    private static final long IN_TIME_MICROS = 1_000_000;
-
-    private final Scenario.Options options;
-
-    OverloadScenario(Scenario.Options options) {
-        this.options = options;
-    }
+    private static final Duration IN_TIME = Duration.ofSeconds(1);
 
     PromiseTable run() throws Exception {
-        List<String> properties =
-                new ArrayList<>(List.of("--weir.backends.mvc.bulkhead.max-concurrent-calls=" + WORKERS));
-        properties.addAll(options.disable("mvc"));
+        List<String> properties = options.properties("--weir.backends.mvc.bulkhead.max-concurrent-calls=" + WORKERS);
         try (LightBackend backend = LightBackend.answeringOk(new WorkerService(WORKERS, SERVICE_TIME));
                 Processes processes = Processes.unlimited()) {
             RunningServer gateway = options.startGateway(processes, backend.port(), backend.port(), properties);
             // A breaker would count the first, slow calls of a cold JVM.
             Scenario.load(backend.port(), "/").run(RATE, options.seconds(2, 5));
             List<MeasuredProxy> proxies = new ArrayList<>(List.of(new MeasuredProxy(gateway.port())));
-            if (!options.quick() && Host.has("haproxy")) {
-                proxies.add(new MeasuredProxy(startHaProxy(processes, backend.port())));
+            if (!options.quick() && OtherProxy.HAPROXY.isInstalled()) {
+                // With the limits of the gateway: wait for a permit, concurrent calls.
+                proxies.add(new MeasuredProxy(OtherProxy.HAPROXY.start(processes, backend.port(), 100, WORKERS)));
             }
             for (MeasuredProxy proxy : proxies) {
                 proxy.load.run(RATE, options.seconds(1, 6));
@@ -82,33 +70,12 @@ final class OverloadScenario {
         promises.atLeast("after it: answered 200", options.quick() ? 85 : 99.5, after, "%");
     }
 
-    /** Starts HAProxy with the limits of the gateway: concurrent calls, wait for a permit, deadline. */
-    private static int startHaProxy(Processes processes, int backendPort) throws Exception {
-        int port = Host.freePort();
-        String configuration = """
-                defaults
-                    mode http
-                    timeout connect 500ms
-                    timeout client 30s
-                    timeout queue 100ms
-                    timeout server 800ms
-                listen overload
-                    bind 127.0.0.1:%d
-                    server backend 127.0.0.1:%d maxconn %d
-                """.formatted(port, backendPort, WORKERS);
-        Path file = Files.writeString(processes.directory().resolve("haproxy.cfg"), configuration);
-        processes.start("haproxy", List.of("haproxy", "-db", "-q", "-f", file.toString()), Map.of());
-        processes.await("HAProxy answers", () -> HttpControl.answers("http://127.0.0.1:" + port + "/"));
-        return port;
-    }
-
     private void overload(MeasuredProxy proxy) {
         Duration time = options.seconds(5, 15);
         Requests overload = proxy.load.run(OVERLOAD_RATE, time);
         // Starts at once: the queue of the overload delays these requests.
         proxy.after.add(proxy.load.run(RATE, options.seconds(4, 5)));
-        long inTime = overload.count(one -> one.succeeded() && one.micros() <= IN_TIME_MICROS);
-        proxy.capacityPercents.add(100 * inTime / (CAPACITY * time.toSeconds()));
+        proxy.capacityPercents.add(100 * overload.servedWithin(IN_TIME) / (CAPACITY * time.toSeconds()));
     }
 
     /** The answers of a proxy: those in time, in percent of the backend's capacity, and those afterwards. */

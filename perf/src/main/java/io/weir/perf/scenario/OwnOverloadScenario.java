@@ -2,11 +2,12 @@ package io.weir.perf.scenario;
 
 import io.weir.perf.LightBackend;
 import io.weir.perf.result.PromiseTable;
+import io.weir.perf.result.Request;
+import io.weir.perf.result.Requests;
 import io.weir.perf.run.Host;
 import io.weir.perf.run.ManagedProcess;
 import io.weir.perf.run.Processes;
 import io.weir.perf.run.Processes.Role;
-import io.weir.perf.run.RunFailure;
 import io.weir.perf.run.RunningServer;
 import io.weir.perf.run.Wrk;
 import java.io.IOException;
@@ -16,7 +17,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import java.util.stream.Stream;
 import reactor.core.publisher.Mono;
 
@@ -28,7 +28,7 @@ import reactor.core.publisher.Mono;
  * <p>The callers are connections of h2load. Each sends at a fixed rate, and makes up for delays, but does not
  * send while its request is unanswered.
  */
-final class OwnOverloadScenario {
+record OwnOverloadScenario(Scenario.Options options) {
 
     private static final String PATH = "/mvc/1";
     private static final String GATEWAY_CORE = "0";
@@ -39,25 +39,15 @@ final class OwnOverloadScenario {
     private static final double P99_MILLIS = 200;
     private static final double REFUSAL_MILLIS = 50;
 
-    private final Scenario.Options options;
-
-    OwnOverloadScenario(Scenario.Options options) {
-        this.options = options;
-    }
-
     PromiseTable run() throws Exception {
-        for (String program : List.of("wrk", "h2load", "taskset")) {
-            if (!Host.has(program)) {
-                throw new RunFailure(program + " is not installed: apt-get install wrk nghttp2-client util-linux");
-            }
-        }
+        Host.require("wrk nghttp2-client util-linux", "wrk", "h2load", "taskset");
         PromiseTable promises = new PromiseTable();
         try (LightBackend backend = LightBackend.answeringOk(request -> Mono.empty())) {
             double refusals = refusalsPerSecond(backend);
             double peak;
-            List<Answer> warm;
+            Requests warm;
             try (Processes processes = Processes.unlimited()) {
-                RunningServer gateway = start(processes, backend, List.of());
+                RunningServer gateway = start(processes, backend);
                 wrk(processes, gateway, PEAK_CONNECTIONS, options.seconds(6, 15));
                 peak = wrk(processes, gateway, PEAK_CONNECTIONS, options.seconds(3, 8))
                         .perSecond();
@@ -73,7 +63,7 @@ final class OwnOverloadScenario {
                     possible);
             judge("warm", warm, possible, promises);
             try (Processes processes = Processes.unlimited()) {
-                judge("cold", overload(processes, start(processes, backend, List.of()), peak), possible, promises);
+                judge("cold", overload(processes, start(processes, backend), peak), possible, promises);
             }
         }
         return promises;
@@ -85,20 +75,18 @@ final class OwnOverloadScenario {
             RunningServer gateway = start(
                     processes,
                     backend,
-                    List.of(
-                            "--weir.overload.target-event-loop-delay=1ms",
-                            "--weir.overload.max-event-loop-delay=1ms",
-                            "--weir.overload.interval=10ms"));
+                    "--weir.overload.target-event-loop-delay=1ms",
+                    "--weir.overload.max-event-loop-delay=1ms",
+                    "--weir.overload.interval=10ms");
             wrk(processes, gateway, CALLERS, options.seconds(6, 15));
             Wrk measured = wrk(processes, gateway, CALLERS, options.seconds(3, 8));
             return measured.perSecond() * measured.refused() / measured.requests();
         }
     }
 
-    private RunningServer start(Processes processes, LightBackend backend, List<String> properties) throws Exception {
-        List<String> all = new ArrayList<>(List.of("--weir.backends.mvc.bulkhead.max-concurrent-calls=1000"));
-        all.addAll(properties);
-        all.addAll(options.disable("mvc"));
+    private RunningServer start(Processes processes, LightBackend backend, String... properties) throws Exception {
+        List<String> all = new ArrayList<>(options.properties(properties));
+        all.add("--weir.backends.mvc.bulkhead.max-concurrent-calls=1000");
         RunningServer gateway = options.startGateway(
                 processes, List.of("-XX:ActiveProcessorCount=1"), backend.port(), backend.port(), all);
         ManagedProcess process = gateway.process().orElseThrow();
@@ -111,20 +99,14 @@ final class OwnOverloadScenario {
         return Wrk.run(processes, List.of("taskset", "-c", LOAD_CORE), connections, time, gateway.url() + PATH);
     }
 
-    /**
-     * An answer.
-     *
-     * @param status 0: none
-     */
-    private record Answer(int status, double millis) {
-
-        static Answer parse(String line) {
-            String[] columns = line.split("\t", -1);
-            return new Answer(Integer.parseInt(columns[1]), Long.parseLong(columns[2]) / 1e3);
-        }
+    /** Parses a line of h2load's log: the time of the request, its status, and its duration. */
+    private static Request parse(String line) {
+        String[] columns = line.split("\t", -1);
+        String outcome = columns[1].equals("200") ? Request.SUCCESS : "status-" + columns[1];
+        return new Request("", Long.parseLong(columns[0]) / 1000, Long.parseLong(columns[2]), PATH, outcome);
     }
 
-    private List<Answer> overload(Processes processes, RunningServer gateway, double peak)
+    private Requests overload(Processes processes, RunningServer gateway, double peak)
             throws IOException, InterruptedException {
         Path log = processes.directory().resolve("h2load.log");
         Duration time = options.seconds(6, 15);
@@ -138,53 +120,26 @@ final class OwnOverloadScenario {
                 log,
                 gateway.url(),
                 PATH);
-        ManagedProcess load = processes.start(Role.GENERATOR, "h2load", List.of(command.split(" ", -1)), Map.of());
-        load.mayEnd();
-        processes.await("h2load ends", time.plusMinutes(1), () -> !load.isAlive());
+        processes.run(Role.GENERATOR, "h2load", List.of(command.split(" ", -1)), time.plusMinutes(1));
         try (Stream<String> lines = Files.lines(log)) {
-            return lines.map(Answer::parse).toList();
+            return new Requests(lines.map(OwnOverloadScenario::parse).toList());
         }
     }
 
-    private void judge(String state, List<Answer> answers, double possible, PromiseTable promises) {
+    private void judge(String state, Requests answers, double possible, PromiseTable promises) {
         double seconds = options.seconds(6, 15).toSeconds();
-        double goodput = millis(answers, 200).length / seconds;
+        Requests answered = answers.successes();
+        Requests refused = answers.where(one -> one.outcome().equals("status-503"));
+        double goodput = answered.size() / seconds;
         promises.add(
                 state + ": goodput",
                 String.format(Locale.ROOT, "at least %.0f/s", GOODPUT * possible),
                 String.format(Locale.ROOT, "%.0f/s of %.0f/s", goodput, answers.size() / seconds),
                 goodput >= GOODPUT * possible);
-        double p99 = percentile(millis(answers, 200), 0.99);
-        double median = percentile(millis(answers, 503), 0.5);
-        promises.add(state + ": p99 of the answers", atMost(P99_MILLIS), ms(p99), options.quick() || p99 <= P99_MILLIS);
-        promises.add(
-                state + ": median of the refusals",
-                atMost(REFUSAL_MILLIS),
-                ms(median),
-                options.quick() || median <= REFUSAL_MILLIS);
-        long others = answers.stream()
-                .filter(one -> one.status() != 200 && one.status() != 503)
-                .count();
-        promises.add(state + ": neither answered nor refused", "0", Long.toString(others), others == 0);
-    }
-
-    private static String atMost(double millis) {
-        return "at most " + ms(millis);
-    }
-
-    private static String ms(double millis) {
-        return String.format(Locale.ROOT, "%.0f ms", millis);
-    }
-
-    private static double[] millis(List<Answer> answers, int status) {
-        return answers.stream()
-                .filter(one -> one.status() == status)
-                .mapToDouble(Answer::millis)
-                .sorted()
-                .toArray();
-    }
-
-    private static double percentile(double[] sorted, double part) {
-        return sorted.length == 0 ? 0 : sorted[(int) (part * (sorted.length - 1))];
+        options.addLatency(promises, state + ": p99 of the answers", P99_MILLIS, answered.percentile(99));
+        double median = refused.isEmpty() ? 0 : refused.percentile(50);
+        options.addLatency(promises, state + ": median of the refusals", REFUSAL_MILLIS, median);
+        int others = answers.size() - answered.size() - refused.size();
+        promises.add(state + ": neither answered nor refused", "0", Integer.toString(others), others == 0);
     }
 }

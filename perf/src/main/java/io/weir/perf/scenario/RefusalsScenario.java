@@ -6,6 +6,7 @@ import io.weir.perf.run.OpenLoad;
 import io.weir.perf.run.Processes;
 import io.weir.perf.run.RunningServer;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -17,6 +18,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.function.Function;
 import java.util.stream.Collectors;
+import org.springframework.core.io.ClassPathResource;
 import reactor.core.publisher.Mono;
 import reactor.netty.http.server.HttpServerRequest;
 
@@ -24,12 +26,7 @@ import reactor.netty.http.server.HttpServerRequest;
  * Traffic that protections once harmed, and callers that once harmed others. Each case has a backend of its
  * own behind one gateway. A quick run has all cases at once, a full one those with much load one by one.
  */
-final class RefusalsScenario {
-
-    private static final Map<String, String> PREDICATES =
-            Map.of("forwarded", ", After=2020-01-01T00:00:00Z", "office", ", RemoteAddr=192.0.2.7");
-
-    private final Scenario.Options options;
+record RefusalsScenario(Scenario.Options options) {
 
     /** The route of a case. */
     record CaseRoute(int port, String name) {
@@ -51,27 +48,17 @@ final class RefusalsScenario {
     /**
      * A case.
      *
-     * @param name of its backend and route, and the first segment of its paths
+     * @param name of its backend and route in {@code refusals.yml}, and the first segment of its paths
      * @param protection the protection that it shows
-     * @param settings of the backend; empty: the defaults
      * @param service completes when an answer of the backend is due
      */
-    record Case(
-            String name,
-            String protection,
-            String settings,
-            Function<HttpServerRequest, Mono<Void>> service,
-            Callers callers) {
+    record Case(String name, String protection, Function<HttpServerRequest, Mono<Void>> service, Callers callers) {
 
         PromiseTable run(int port) throws Exception {
             PromiseTable promises = new PromiseTable();
             callers.call(new CaseRoute(port, name), promises);
             return promises;
         }
-    }
-
-    RefusalsScenario(Scenario.Options options) {
-        this.options = options;
     }
 
     PromiseTable run() throws Exception {
@@ -89,8 +76,8 @@ final class RefusalsScenario {
                         .apply(request));
                 ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
                 Processes processes = Processes.unlimited()) {
-            RunningServer gateway = options.startGateway(
-                    processes, backend.port(), backend.port(), configure(all, backend.port(), processes.directory()));
+            List<String> arguments = configure(all, processes.directory());
+            RunningServer gateway = options.startGateway(processes, backend.port(), backend.port(), arguments);
             // The first calls of a cold JVM are slow, and a backend's usual time decides when it stalls.
             new CaseRoute(gateway.port(), BreakerCases.LOW_TRAFFIC).load().run(200, options.seconds(6, 10));
             List<Future<PromiseTable>> results = new ArrayList<>();
@@ -111,26 +98,17 @@ final class RefusalsScenario {
     }
 
     /** Writes the configuration; returns the gateway's arguments. */
-    private List<String> configure(List<Case> cases, int backendPort, Path directory) throws IOException {
-        List<String> arguments = new ArrayList<>();
-        StringBuilder routes = new StringBuilder();
-        StringBuilder backends = new StringBuilder();
-        for (Case one : cases) {
-            String name = one.name();
-            arguments.addAll(options.disable(name, one.protection()));
-            routes.append("  - { id: %s, uri: \"backend://%s\", predicates: [ Path=/%s/**%s ] }%n"
-                    .formatted(name, name, name, PREDICATES.getOrDefault(name, "")));
-            backends.append("    %s: { uri: \"http://127.0.0.1:%d\"%s }%n"
-                    .formatted(name, backendPort, one.settings().isEmpty() ? "" : ", " + one.settings()));
-        }
-        Path file = Files.writeString(directory.resolve("refusals.yml"), """
-                spring.main.cloud-platform: kubernetes
-                spring.cloud.gateway.server.webflux.routes:
-                %sweir:
-                  backends:
-                %s""".formatted(routes, backends));
-        arguments.addFirst(file.toString());
+    private List<String> configure(List<Case> cases, Path directory) throws IOException {
+        String text = new ClassPathResource("refusals.yml", RefusalsScenario.class)
+                .getContentAsString(StandardCharsets.UTF_8);
+        Path file = Files.writeString(directory.resolve("refusals.yml"), text);
+        List<String> arguments = new ArrayList<>(List.of(file.toString()));
+        cases.forEach(one -> arguments.addAll(options.disable(one.name(), one.protection())));
         if (options.quick()) {
+            // A busy machine delays some of the calls from which the gateway learns the usual time.
+            for (String name : List.of(BreakerCases.LOW_TRAFFIC, "open-1", "open-6", "open-20")) {
+                arguments.add("--weir.backends." + name + ".circuit-breaker.stall-duration=1s");
+            }
             // All cases begin at once on a cold JVM, and they show other protections than the shedding.
             // The hard limit of an event loop's delay stays.
             arguments.add("--weir.overload.target-event-loop-delay=250ms");

@@ -17,6 +17,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
+import java.util.stream.Stream;
 
 /** {@code perf/scenario}: {@code NAME JAR CONFIGURATION [--quick] [--without PROTECTION]...}. */
 public final class Scenario {
@@ -84,6 +85,11 @@ public final class Scenario {
                     .toList();
         }
 
+        /** A scenario's own properties, and those without the disabled protections at the backend {@code mvc}. */
+        List<String> properties(String... own) {
+            return Stream.concat(Stream.of(own), disable("mvc").stream()).toList();
+        }
+
         /** The properties without one protection, if it is disabled. */
         List<String> disable(String backend, String protection) {
             List<String> properties =
@@ -91,6 +97,13 @@ public final class Scenario {
             return properties.stream()
                     .map(property -> "--weir." + property.replace("*", backend))
                     .toList();
+        }
+
+        /** Adds a latency, which a quick run shows without a condition. */
+        void addLatency(PromiseTable promises, String text, double promisedMillis, double millis) {
+            String promised = String.format(Locale.ROOT, "at most %.0f ms", promisedMillis);
+            String measured = String.format(Locale.ROOT, "%.0f ms", millis);
+            promises.add(text, promised, measured, quick || millis <= promisedMillis);
         }
 
         Duration seconds(int quickSeconds, int fullSeconds) {
