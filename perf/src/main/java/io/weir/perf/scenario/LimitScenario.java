@@ -371,7 +371,7 @@ final class LimitScenario {
     }
 
     /** Starts a proxy with a configuration whose first values are its port and its backend's. */
-    private static OpenLoad start(
+    static OpenLoad start(
             Processes processes, String file, List<String> program, String configuration, Object... values)
             throws Exception {
         int port = Host.freePort();
