@@ -22,13 +22,13 @@ import java.util.stream.Collectors;
 record InstanceFront(RunningServer gateway, ManagedProcess process) {
 
     /** Starts the gateway in front of backends with these ports; a backend's path has its name. */
-    static InstanceFront start(
-            Scenario.Options options, Processes processes, Map<String, List<Integer>> backends) throws Exception {
+    static InstanceFront start(Scenario.Options options, Processes processes, Map<String, List<Integer>> backends)
+            throws Exception {
         StringBuilder routes = new StringBuilder();
         StringBuilder instances = new StringBuilder();
         backends.forEach((name, ports) -> {
-            routes.append("  - { id: %s, uri: \"backend://%s\", predicates: [ Path=/%s/** ] }%n"
-                    .formatted(name, name, name));
+            routes.append(
+                    "  - { id: %s, uri: \"backend://%s\", predicates: [ Path=/%s/** ] }%n".formatted(name, name, name));
             String uris = ports.stream()
                     .map("{ uri: \"http://127.0.0.1:%d\" }"::formatted)
                     .collect(Collectors.joining(", "));
@@ -47,6 +47,7 @@ record InstanceFront(RunningServer gateway, ManagedProcess process) {
             backends.keySet()
                     .forEach(name -> arguments.add("--weir.backends." + name + ".bulkhead.max-concurrent-calls=60"));
         }
+        backends.keySet().forEach(name -> arguments.addAll(options.disable(name)));
         int unused = backends.values().iterator().next().getFirst();
         RunningServer gateway = options.startGateway(processes, unused, unused, arguments);
         if (options.without().contains(Scenario.EJECTION)) {
@@ -77,7 +78,8 @@ record InstanceFront(RunningServer gateway, ManagedProcess process) {
 
     /** Starts HAProxy in front of three instances; returns the load on it. */
     static OpenLoad startHaProxy(Processes processes, List<Integer> ports) throws Exception {
-        return LimitScenario.start(processes, "haproxy.cfg", List.of("haproxy", "-db", "-q", "-f"), """
+        return LimitScenario.start(
+                processes, "haproxy.cfg", List.of("haproxy", "-db", "-q", "-f"), """
                 defaults
                     mode http
                     timeout connect 250ms
@@ -134,7 +136,7 @@ record InstanceFront(RunningServer gateway, ManagedProcess process) {
                     - name: backend
                       connect_timeout: 0.25s
                       lb_policy: LEAST_REQUEST
-                      circuit_breakers: { thresholds: [ { retry_budget: { budget_percent: { value: 20 } } } ] }
+                      circuit_breakers: { thresholds: [ { retry_budget: { budget_percent: { value: 20 }, min_retry_concurrency: 20 } } ] }
                       outlier_detection: { consecutive_5xx: 5, interval: 0.25s, base_ejection_time: 5s, max_ejection_time: 5s, max_ejection_percent: 100 }
                       common_lb_config: { healthy_panic_threshold: { value: 0 } }
                       load_assignment:
