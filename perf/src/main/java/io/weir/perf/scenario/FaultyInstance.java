@@ -132,7 +132,7 @@ final class FaultyInstance implements AutoCloseable {
     private static Mono<Void> reset(HttpServerResponse response) {
         response.withConnection(connection -> {
             connection.channel().config().setOption(ChannelOption.SO_LINGER, 0);
-            connection.channel().close();
+            var unused = connection.channel().close();
         });
         return Mono.never();
     }
