@@ -9,7 +9,6 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import org.reactivestreams.Publisher;
 import reactor.core.publisher.Mono;
@@ -52,7 +51,7 @@ final class FaultyInstance implements AutoCloseable {
 
     private final int port;
     private final ChannelGroup connections = new DefaultChannelGroup(GlobalEventExecutor.INSTANCE);
-    private final AtomicLong calls = new AtomicLong();
+    private final AtomicInteger calls = new AtomicInteger();
     private final AtomicInteger underWay = new AtomicInteger();
     private volatile Fault fault = Fault.NONE;
     private DisposableServer server;
@@ -88,7 +87,7 @@ final class FaultyInstance implements AutoCloseable {
     }
 
     /** The callers' calls so far; no checks and no probes. */
-    long calls() {
+    int calls() {
         return calls.get();
     }
 

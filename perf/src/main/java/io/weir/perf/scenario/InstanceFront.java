@@ -1,6 +1,5 @@
 package io.weir.perf.scenario;
 
-import io.weir.perf.run.ManagedProcess;
 import io.weir.perf.run.OpenLoad;
 import io.weir.perf.run.Processes;
 import io.weir.perf.run.RunningServer;
@@ -19,7 +18,7 @@ import java.util.stream.Collectors;
  * five failures or two failed health checks, until two checks succeed; it also repeats a call after its
  * time-out. The gateway has its defaults and no health checks.
  */
-record InstanceFront(RunningServer gateway, ManagedProcess process) {
+record InstanceFront(RunningServer gateway) {
 
     /** Starts the gateway in front of backends with these ports; a backend's path has its name. */
     static InstanceFront start(Scenario.Options options, Processes processes, Map<String, List<Integer>> backends)
@@ -53,7 +52,7 @@ record InstanceFront(RunningServer gateway, ManagedProcess process) {
         if (options.without().contains(Scenario.EJECTION)) {
             backends.keySet().forEach(name -> gateway.operate(name, "{\"breaker\": \"closed\"}"));
         }
-        return new InstanceFront(gateway, gateway.process().orElseThrow());
+        return new InstanceFront(gateway);
     }
 
     OpenLoad load(String backend) {
@@ -71,7 +70,10 @@ record InstanceFront(RunningServer gateway, ManagedProcess process) {
     }
 
     private long logged(String text) {
-        return Pattern.compile(text).matcher(process.output()).results().count();
+        return Pattern.compile(text)
+                .matcher(gateway.process().orElseThrow().output())
+                .results()
+                .count();
     }
 
     // ---------------------------------------------------------------- peers

@@ -225,12 +225,12 @@ final class InstancesScenario {
                 load.send(tested.perSecond(), before.plus(during).plus(options.seconds(3, 5)));
         Thread.sleep(before);
         List<FaultyInstance> faulty = instances.subList(0, tested.faulty());
-        long callsOfFaulty = calls(faulty);
-        long callsOfAll = calls(instances);
+        double callsOfFaulty = calls(faulty);
+        double callsOfAll = calls(instances);
         long faultAt = OpenLoad.nowMillis() - UNDER_WAY_MILLIS;
         faulty.forEach(one -> one.set(tested.fault()));
         Thread.sleep(during);
-        double faultyPercent = 100.0 * (calls(faulty) - callsOfFaulty) / Math.max(1, calls(instances) - callsOfAll);
+        double faultyPercent = 100.0 * (calls(faulty) - callsOfFaulty) / Math.max(1.0, calls(instances) - callsOfAll);
         long healAt = OpenLoad.nowMillis();
         faulty.forEach(one -> one.set(Fault.NONE));
         Requests all = sent.join();
@@ -238,8 +238,8 @@ final class InstancesScenario {
                 all, faultAt, healAt, faultyPercent, gateway.ejections(tested.name()), gateway.openings(tested.name()));
     }
 
-    private static long calls(List<FaultyInstance> instances) {
-        return instances.stream().mapToLong(FaultyInstance::calls).sum();
+    private static double calls(List<FaultyInstance> instances) {
+        return instances.stream().mapToDouble(FaultyInstance::calls).sum();
     }
 
     private static boolean isInTime(Request request) {
@@ -256,7 +256,7 @@ final class InstancesScenario {
         promiseEjections(tested, measured, tested.faulty(), promises);
         if (!options.quick()) {
             long refused = measured.all().count(one -> OutcomeKind.of(one.outcome()) == OutcomeKind.SHED);
-            promises.atMost(tested.text() + ": refused", 0, refused, "");
+            promises.atMost(tested.text() + ": refused", 0, (double) refused, "");
             promises.atLeast(
                     tested.text() + ": answered after it",
                     99.5,
@@ -298,7 +298,7 @@ final class InstancesScenario {
     /** One of two instances is ejected after few failed calls. */
     private void ejected(Case tested, Episode measured, PromiseTable promises) {
         long failed = measured.during().count(one -> !isInTime(one));
-        promises.atMost(tested.text() + ": callers without an answer in time", MOST_FAILED, failed, "");
+        promises.atMost(tested.text() + ": callers without an answer in time", MOST_FAILED, (double) failed, "");
         promiseEjections(tested, measured, 1, promises);
     }
 
@@ -343,7 +343,8 @@ final class InstancesScenario {
                             .sentBetween(back, back + 10 * SECOND_MILLIS)
                             .percentile(99));
                 }
-                double inTime = Requests.of(sent).percent(InstancesScenario::isInTime);
+                Requests all = Requests.of(sent);
+                double inTime = all.percent(InstancesScenario::isInTime);
                 if (front.getKey().equals("Weir")) {
                     double growth = returns.stream()
                             .mapToDouble(p99 -> p99 / calm)
@@ -352,9 +353,15 @@ final class InstancesScenario {
                     promises.atLeast(text + ": answered in time", 100, inTime, "%");
                     promises.atMost(text + ": p99 after a return, multiples of the calm's", 3, growth, "");
                 }
-                String figures = "%.2f %% in time, p99 calm %.0f ms, after the returns %s ms";
-                List<Long> millis = returns.stream().map(Math::round).toList();
-                promises.show(text + ": " + front.getKey(), String.format(Locale.ROOT, figures, inTime, calm, millis));
+                promises.show(
+                        text + ": " + front.getKey(),
+                        String.format(
+                                Locale.ROOT,
+                                "%.2f %% in time, p99 calm %.0f ms, after the returns %s ms; %s",
+                                inTime,
+                                calm,
+                                returns.stream().map(Math::round).toList(),
+                                all.where(one -> !isInTime(one)).countByOutcome()));
             }
         }
     }
