@@ -18,6 +18,7 @@ public class WeirApplication {
     public static void main(String[] args) {
         CommandLine.run(args, given -> {
             StopSignal.exitWithZero();
+            EventLoops.choose(Runtime.getRuntime().availableProcessors());
             SpringApplication.run(WeirApplication.class, given);
         });
     }
