@@ -37,11 +37,22 @@ enum OtherProxy {
 
     /** Starts the proxy in front of a backend; returns its port. */
     int start(Processes processes, int backendPort, Object... values) throws Exception {
-        int port = Host.freePort();
-        List<Object> all = new ArrayList<>(List.of(port, backendPort));
+        List<Object> all = new ArrayList<>(List.of(backendPort));
         all.addAll(List.of(values));
-        String text = new ClassPathResource(file, OtherProxy.class).getContentAsString(StandardCharsets.UTF_8);
-        Path path = Files.writeString(processes.directory().resolve(file), text.formatted(all.toArray()));
+        return start(processes, file, all);
+    }
+
+    /** Starts the proxy in front of the instances of a backend; returns its port. */
+    int startBefore(Processes processes, List<Integer> instances) throws Exception {
+        return start(processes, "instances-" + file, instances);
+    }
+
+    private int start(Processes processes, String resource, List<?> values) throws Exception {
+        int port = Host.freePort();
+        List<Object> all = new ArrayList<>(List.of(port));
+        all.addAll(values);
+        String text = new ClassPathResource(resource, OtherProxy.class).getContentAsString(StandardCharsets.UTF_8);
+        Path path = Files.writeString(processes.directory().resolve(resource), text.formatted(all.toArray()));
         List<String> command = List.of((program() + ' ' + options + ' ' + path).split(" ", -1));
         processes.start(program(), command, Map.of());
         processes.await(program() + " answers", () -> HttpControl.answers("http://127.0.0.1:" + port + "/"));

@@ -22,6 +22,9 @@ import java.util.stream.Stream;
 /** {@code perf/scenario}: {@code NAME JAR CONFIGURATION [--quick] [--without PROTECTION]...}. */
 public final class Scenario {
 
+    /** The protection that an operator disables: all instances are forced closed. */
+    static final String EJECTION = "ejection";
+
     /** The properties that disable a protection; {@code *} is the name of a backend. */
     private static final Map<String, List<String>> PROTECTIONS = new TreeMap<>(Map.of(
             "circuit-breaker", List.of("backends.*.circuit-breaker.enforce=false"),
@@ -48,6 +51,7 @@ public final class Scenario {
     static {
         // The gateway sheds at the hard limit only, and then everything.
         PROTECTIONS.put("early-shedding", List.of("overload.target-event-loop-delay=250ms"));
+        PROTECTIONS.put(EJECTION, List.of());
     }
 
     /** Runs a scenario in front of the built gateway. */
@@ -58,6 +62,7 @@ public final class Scenario {
     /** All scenarios. A new one is a class, a line here, and its name in the launcher. */
     private static final Map<String, RunnableScenario> SCENARIOS = new TreeMap<>(Map.of(
             "hang", options -> new HangScenario(options).run(),
+            "instances", options -> new InstancesScenario(options).run(),
             "overload", options -> new OverloadScenario(options).run(),
             "faults", options -> new FaultsScenario(options).run(),
             "limit", options -> new LimitScenario(options).run(),

@@ -11,7 +11,7 @@ import org.junit.jupiter.api.parallel.Isolated;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** The scenarios at full strength: 40 minutes, on a machine with nothing else to do. */
+/** The scenarios at full strength: an hour, on a machine with nothing else to do. */
 @EnabledIfSystemProperty(named = "peers", matches = "true")
 @Isolated
 @Timeout(1800)
@@ -25,6 +25,7 @@ class FullScenarioIT {
         "overload, 0",
         "limit, 0",
         "limit --quick --without adaptive-limit, 1",
+        "instances, 0",
         "refusals, 0",
         "memory, 0",
         "memory --quick --without memory-guard, 1",

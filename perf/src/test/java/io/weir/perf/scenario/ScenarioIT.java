@@ -69,6 +69,24 @@ class ScenarioIT {
         assertBroken("hang", without, broken, perhaps);
     }
 
+    @ParameterizedTest(name = "{0}")
+    @CsvSource(delimiter = '|', emptyValue = "", textBlock = """
+                    ''       | '' | ''
+                    ejection | one of three hangs: ejections, openings of the backend; \
+                        one of three answers 500: answered in time; \
+                        one of three answers 500: ejections, openings of the backend; \
+                        one refuses connections: answered in time; \
+                        one refuses connections: ejections, openings of the backend; \
+                        all three hang: refused at once; \
+                        one of two answers 500, 20/s: ejections, openings of the backend | \
+                        one of two answers 500, 20/s: callers without an answer in time
+                    """)
+    @Order(4)
+    @Execution(ExecutionMode.CONCURRENT)
+    void instancesBreakPromisesOnlyWithoutProtection(String without, String broken, String perhaps) throws Exception {
+        assertBroken("instances", without, broken, perhaps);
+    }
+
     /** Each case loses its own protection. */
     @ParameterizedTest(name = "{0}")
     @CsvSource(delimiter = '|', emptyValue = "", textBlock = """
@@ -86,7 +104,7 @@ class ScenarioIT {
                         five slow calls a second among fast ones, window of 10: refused; \
                         slow uploads, 100: others answered 200; slow uploads, 100: slow, but alive: answered 200
                     """)
-    @Order(4)
+    @Order(5)
     @Execution(ExecutionMode.CONCURRENT)
     @ResourceLock("overload")
     void refusalsBreakPromisesOnlyWithoutProtection(String without, String broken) throws Exception {

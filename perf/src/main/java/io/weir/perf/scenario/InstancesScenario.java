@@ -1,0 +1,395 @@
+package io.weir.perf.scenario;
+
+import io.weir.perf.result.OutcomeKind;
+import io.weir.perf.result.PromiseTable;
+import io.weir.perf.result.Request;
+import io.weir.perf.result.Requests;
+import io.weir.perf.run.Host;
+import io.weir.perf.run.HttpControl;
+import io.weir.perf.run.ManagedProcess;
+import io.weir.perf.run.OpenLoad;
+import io.weir.perf.run.Processes;
+import io.weir.perf.scenario.FaultyInstance.Fault;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.stream.Stream;
+
+/**
+ * Backends with two or three instances, of which some or all have a fault, or are restarted one after the
+ * other. In a full run, Envoy and HAProxy get the same traffic and faults.
+ *
+ * <p>Where one instance hangs, the choice by latency alone keeps nearly all callers from it; without
+ * ejection, the calls that wait in it are lost. Most other cases lose a large share of the callers without
+ * ejection. Those of a slow instance, and of some failures of all, show what ejection must not do.
+ *
+ * <p>The cases with little traffic last for minutes, beside the others: the choice sends a late instance so
+ * few calls that its ejection takes that long. A quick run has some cases, all at once.
+ */
+final class InstancesScenario {
+
+    private static final int RATE = 300;
+    /** The deadline of a call. */
+    private static final long DEADLINE_MICROS = 800_000;
+    /** Calls that were sent so long before the fault may still be under way. */
+    private static final int UNDER_WAY_MILLIS = 50;
+
+    private static final long SECOND_MILLIS = 1000;
+    private static final int MOST_FAILED = 6;
+
+    private final Scenario.Options options;
+
+    /** Compares promised and measured figures of a case. */
+    private interface Check {
+        void of(Case tested, Episode measured, PromiseTable promises);
+    }
+
+    /**
+     * A fault of some of a backend's instances.
+     *
+     * @param name of the backend
+     * @param text names the case in the table
+     * @param count of the instances
+     * @param faulty as many of them have the fault
+     */
+    private record Case(
+            String name, String text, int count, int faulty, Fault fault, int perSecond, int seconds, Check check) {
+
+        boolean isCompared() {
+            return count == 3 && fault != Fault.FAILS_SOMETIMES;
+        }
+    }
+
+    /**
+     * The requests before, during and after a fault.
+     *
+     * @param faultAt when it began
+     * @param healAt when it ended
+     * @param faultyPercent the share of the calls meanwhile that faulty instances got
+     */
+    private record Episode(
+            Requests all, long faultAt, long healAt, double faultyPercent, long ejections, long openings) {
+
+        Requests before() {
+            return all.sentBetween(0, faultAt);
+        }
+
+        Requests during() {
+            return all.sentBetween(faultAt, healAt);
+        }
+
+        Requests after() {
+            return all.sentBetween(healAt, Long.MAX_VALUE);
+        }
+
+        String figures() {
+            return String.format(
+                    Locale.ROOT,
+                    "%.2f %% in time, p99 %.0f ms (calm %.0f), after it %.2f %%; %s",
+                    during().percent(InstancesScenario::isInTime),
+                    during().percentile(99),
+                    before().percentile(99),
+                    after().successPercent(),
+                    during().where(one -> !isInTime(one)).countByOutcome());
+        }
+    }
+
+    InstancesScenario(Scenario.Options options) {
+        this.options = options;
+    }
+
+    PromiseTable run() throws Exception {
+        List<Case> cases = options.quick() ? quickCases() : cases();
+        Map<String, List<FaultyInstance>> instances = new LinkedHashMap<>();
+        try (Processes processes = Processes.unlimited();
+                ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+            cases.forEach(one -> instances.put(one.name(), start(one.count())));
+            List<FaultyInstance> shared = start(3);
+            instances.put("shared", shared);
+            Map<String, List<Integer>> ports = new LinkedHashMap<>();
+            instances.forEach((name, all) -> ports.put(name, ports(all)));
+            InstanceFront gateway = InstanceFront.start(options, processes, ports);
+            Map<String, OpenLoad> peers = startPeers(processes, ports(shared));
+            // The first calls of a cold JVM are slow, and a route's usual time decides when a call stalls.
+            Requests unused = gateway.load("shared").run(options.quick() ? 100 : RATE, options.seconds(4, 10));
+            List<Future<PromiseTable>> results = new ArrayList<>();
+            for (Case one : cases) {
+                List<FaultyInstance> own = Objects.requireNonNull(instances.get(one.name()));
+                results.add(threads.submit(() -> compare(one, gateway, own, peers, shared)));
+                if (!options.quick() && one.perSecond() == RATE) {
+                    results.getLast().get();
+                }
+            }
+            PromiseTable promises = new PromiseTable();
+            for (Future<PromiseTable> result : results) {
+                promises.addAll(result.get());
+            }
+            if (!options.quick()) {
+                rollingRestart("drained", promises);
+                rollingRestart("killed", promises);
+            }
+            return promises;
+        } finally {
+            instances.values().forEach(all -> all.forEach(FaultyInstance::close));
+        }
+    }
+
+    private static List<FaultyInstance> start(int count) {
+        return Stream.generate(FaultyInstance::new).limit(count).toList();
+    }
+
+    private static List<Integer> ports(List<FaultyInstance> instances) {
+        return instances.stream().map(FaultyInstance::port).toList();
+    }
+
+    private Map<String, OpenLoad> startPeers(Processes processes, List<Integer> ports) throws Exception {
+        Map<String, OpenLoad> peers = new LinkedHashMap<>();
+        if (!options.quick() && OtherProxy.ENVOY.isInstalled()) {
+            peers.put("Envoy", InstanceFront.start(OtherProxy.ENVOY, processes, ports));
+        }
+        if (!options.quick() && OtherProxy.HAPROXY.isInstalled()) {
+            peers.put("HAProxy", InstanceFront.start(OtherProxy.HAPROXY, processes, ports));
+        }
+        return peers;
+    }
+
+    // ---------------------------------------------------------------- cases
+
+    private List<Case> cases() {
+        List<Case> cases = new ArrayList<>();
+        for (int rate : List.of(2, 20, RATE)) {
+            int seconds = rate == RATE ? 15 : 300;
+            cases.add(pair("pair-hangs-" + rate, "one of two hangs, " + rate + "/s", Fault.HANGS, rate, seconds));
+            cases.add(pair("pair-fails-" + rate, "one of two answers 500, " + rate + "/s", Fault.FAILS, rate, seconds));
+        }
+        cases.addAll(List.of(
+                new Case("some", "three answer 30 % with 500", 3, 3, Fault.FAILS_SOMETIMES, RATE, 60, this::alike),
+                new Case("hangs", "one of three hangs", 3, 1, Fault.HANGS, RATE, 15, this::served),
+                new Case("fails", "one of three answers 500", 3, 1, Fault.FAILS, RATE, 15, this::served),
+                new Case("refuses", "one refuses connections", 3, 1, Fault.REFUSES, RATE, 15, this::served),
+                new Case("resets", "one resets connections", 3, 1, Fault.RESETS, RATE, 15, this::served),
+                new Case("slow", "one is ten times slower", 3, 1, Fault.SLOW, RATE, 15, this::slow),
+                new Case("two-hang", "two of three hang", 3, 2, Fault.HANGS, RATE, 15, this::served),
+                new Case("all-hang", "all three hang", 3, 3, Fault.HANGS, RATE, 15, this::refused)));
+        return cases;
+    }
+
+    private List<Case> quickCases() {
+        return List.of(
+                new Case("hangs", "one of three hangs", 3, 1, Fault.HANGS, 100, 5, this::served),
+                new Case("fails", "one of three answers 500", 3, 1, Fault.FAILS, 50, 5, this::served),
+                new Case("refuses", "one refuses connections", 3, 1, Fault.REFUSES, 50, 5, this::served),
+                new Case("all-hang", "all three hang", 3, 3, Fault.HANGS, 50, 5, this::refused),
+                pair("pair-fails", "one of two answers 500, 20/s", Fault.FAILS, 20, 5));
+    }
+
+    private Case pair(String name, String text, Fault fault, int perSecond, int seconds) {
+        return new Case(name, text, 2, 1, fault, perSecond, seconds, this::ejected);
+    }
+
+    private PromiseTable compare(
+            Case tested,
+            InstanceFront gateway,
+            List<FaultyInstance> own,
+            Map<String, OpenLoad> peers,
+            List<FaultyInstance> shared)
+            throws InterruptedException {
+        System.out.println(tested.text());
+        PromiseTable promises = new PromiseTable();
+        Episode measured = play(tested, gateway.load(tested.name()), own, gateway);
+        tested.check().of(tested, measured, promises);
+        promises.show(tested.text() + ": Weir", measured.figures());
+        if (tested.isCompared()) {
+            for (Map.Entry<String, OpenLoad> peer : peers.entrySet()) {
+                Episode other = play(tested, peer.getValue(), shared, gateway);
+                promises.show(tested.text() + ": " + peer.getKey(), other.figures());
+            }
+        }
+        return promises;
+    }
+
+    private Episode play(Case tested, OpenLoad load, List<FaultyInstance> instances, InstanceFront gateway)
+            throws InterruptedException {
+        Duration before = tested.perSecond() < 20 ? Duration.ofSeconds(20) : options.seconds(3, 5);
+        Duration during = Duration.ofSeconds(tested.seconds());
+        CompletableFuture<Requests> sent =
+                load.send(tested.perSecond(), before.plus(during).plus(options.seconds(3, 5)));
+        Thread.sleep(before);
+        List<FaultyInstance> faulty = instances.subList(0, tested.faulty());
+        double callsOfFaulty = calls(faulty);
+        double callsOfAll = calls(instances);
+        long faultAt = OpenLoad.nowMillis() - UNDER_WAY_MILLIS;
+        faulty.forEach(one -> one.set(tested.fault()));
+        Thread.sleep(during);
+        double faultyPercent = 100.0 * (calls(faulty) - callsOfFaulty) / Math.max(1.0, calls(instances) - callsOfAll);
+        long healAt = OpenLoad.nowMillis();
+        faulty.forEach(one -> one.set(Fault.NONE));
+        Requests all = sent.join();
+        return new Episode(
+                all, faultAt, healAt, faultyPercent, gateway.ejections(tested.name()), gateway.openings(tested.name()));
+    }
+
+    private static double calls(List<FaultyInstance> instances) {
+        return instances.stream().mapToDouble(FaultyInstance::calls).sum();
+    }
+
+    private static boolean isInTime(Request request) {
+        return request.succeeded() && request.micros() <= DEADLINE_MICROS;
+    }
+
+    // ---------------------------------------------------------------- promises
+
+    /** The other instances serve the callers. */
+    private void served(Case tested, Episode measured, PromiseTable promises) {
+        double promised = tested.fault() == Fault.REFUSES || tested.fault() == Fault.RESETS ? 100 : 99.5;
+        double inTime = measured.during().percent(InstancesScenario::isInTime);
+        promises.atLeast(tested.text() + ": answered in time", options.quick() ? 95 : promised, inTime, "%");
+        promiseEjections(tested, measured, tested.faulty(), promises);
+        if (!options.quick()) {
+            long refused = measured.all().count(one -> OutcomeKind.of(one.outcome()) == OutcomeKind.SHED);
+            promises.atMost(tested.text() + ": refused", 0, (double) refused, "");
+            promises.atLeast(
+                    tested.text() + ": answered after it",
+                    99.5,
+                    measured.after().successPercent(),
+                    "%");
+        }
+    }
+
+    private static void promiseEjections(Case tested, Episode measured, long ejections, PromiseTable promises) {
+        promises.add(
+                tested.text() + ": ejections, openings of the backend",
+                ejections + ", 0",
+                measured.ejections() + ", " + measured.openings(),
+                measured.ejections() == ejections && measured.openings() == 0);
+    }
+
+    /** The other instances get the traffic of a slow one, which is not ejected. */
+    private void slow(Case tested, Episode measured, PromiseTable promises) {
+        double growth = measured.during().percentile(99) / measured.before().percentile(99);
+        promises.atMost(tested.text() + ": p99, multiples of the calm's", 2, growth, "");
+        promises.atMost(tested.text() + ": its share of the calls", 10, measured.faultyPercent(), "%");
+        promiseEjections(tested, measured, 0, promises);
+    }
+
+    /** The backend opens, and is back soon. */
+    private void refused(Case tested, Episode measured, PromiseTable promises) {
+        // A busy machine needs more time to open.
+        long openAt = measured.faultAt() + (options.quick() ? 2 : 1) * SECOND_MILLIS;
+        Requests late = measured.all().sentBetween(openAt, measured.healAt());
+        long most = options.quick() ? 400_000 : 50_000;
+        long atOnce = late.count(one -> one.outcome().equals("circuit-open") && one.micros() < most);
+        promises.all(tested.text() + ": refused at once", atOnce, late.size());
+        Requests back = measured.all().sentBetween(measured.healAt() + SECOND_MILLIS, Long.MAX_VALUE);
+        promises.atLeast(
+                tested.text() + ": answered, from a second after the heal on",
+                options.quick() ? 95 : 99.5,
+                back.successPercent(),
+                "%");
+    }
+
+    /** One of two instances is ejected after few failed calls. */
+    private void ejected(Case tested, Episode measured, PromiseTable promises) {
+        long failed = measured.during().count(one -> !isInTime(one));
+        promises.atMost(tested.text() + ": callers without an answer in time", MOST_FAILED, (double) failed, "");
+        promiseEjections(tested, measured, 1, promises);
+    }
+
+    /** All instances fail alike, and too seldom for a breaker. */
+    private void alike(Case tested, Episode measured, PromiseTable promises) {
+        promiseEjections(tested, measured, 0, promises);
+        promises.atLeast(tested.text() + ": answered", 60, measured.during().successPercent(), "%");
+    }
+
+    // ---------------------------------------------------------------- rolling restart
+
+    /** Restarts each of three JVMs, which share one core, under load. */
+    private void rollingRestart(String way, PromiseTable promises) throws Exception {
+        String text = "rolling restart, " + way;
+        try (Processes processes = Processes.unlimited()) {
+            Map<Integer, ManagedProcess> instances = new LinkedHashMap<>();
+            for (int i = 0; i < 3; i++) {
+                int port = Host.freePort();
+                instances.put(port, startInstance(processes, port));
+            }
+            List<Integer> ports = List.copyOf(instances.keySet());
+            Map<String, OpenLoad> fronts = new LinkedHashMap<>();
+            fronts.put(
+                    "Weir",
+                    InstanceFront.start(options, processes, Map.of(way, ports)).load(way));
+            fronts.putAll(startPeers(processes, ports));
+            for (Map.Entry<String, OpenLoad> front : fronts.entrySet()) {
+                System.out.println(text + ": " + front.getKey());
+                OpenLoad load = front.getValue();
+                load.run(RATE, Duration.ofSeconds(15));
+                double calm = load.run(RATE, Duration.ofSeconds(8)).percentile(99);
+                List<Requests> sent = new ArrayList<>();
+                List<Double> returns = new ArrayList<>();
+                for (Map.Entry<Integer, ManagedProcess> instance : instances.entrySet()) {
+                    CompletableFuture<Requests> requests = load.send(RATE, Duration.ofSeconds(18));
+                    Thread.sleep(SECOND_MILLIS);
+                    stop(processes, instance.getValue(), way);
+                    instance.setValue(startInstance(processes, instance.getKey()));
+                    long back = OpenLoad.nowMillis();
+                    sent.add(requests.join());
+                    returns.add(sent.getLast()
+                            .sentBetween(back, back + 10 * SECOND_MILLIS)
+                            .percentile(99));
+                }
+                Requests all = Requests.of(sent);
+                double inTime = all.percent(InstancesScenario::isInTime);
+                if (front.getKey().equals("Weir")) {
+                    double growth = returns.stream()
+                            .mapToDouble(p99 -> p99 / calm)
+                            .max()
+                            .orElseThrow();
+                    promises.atLeast(text + ": answered in time", 100, inTime, "%");
+                    promises.atMost(text + ": p99 after a return, multiples of the calm's", 3, growth, "");
+                }
+                promises.show(
+                        text + ": " + front.getKey(),
+                        String.format(
+                                Locale.ROOT,
+                                "%.2f %% in time, p99 calm %.0f ms, after the returns %s ms; %s",
+                                inTime,
+                                calm,
+                                returns.stream().map(Math::round).toList(),
+                                all.where(one -> !isInTime(one)).countByOutcome()));
+            }
+        }
+    }
+
+    private ManagedProcess startInstance(Processes processes, int port) throws InterruptedException {
+        Path config =
+                Objects.requireNonNull(options.configuration().toAbsolutePath().getParent());
+        List<String> command = new ArrayList<>(Host.has("taskset") ? List.of("taskset", "-c", "0") : List.of());
+        command.addAll(List.of(
+                Host.java(),
+                "-Xmx64m",
+                "-Dloader.main=" + FaultyInstance.class.getName(),
+                "-cp",
+                config.resolveSibling("perf/target/weir-perf.jar").toString(),
+                "org.springframework.boot.loader.launch.PropertiesLauncher",
+                Integer.toString(port)));
+        ManagedProcess process = processes.start("instance-" + port, command, Map.of());
+        processes.await("an instance answers", () -> HttpControl.answers("http://127.0.0.1:" + port + "/health"));
+        return process;
+    }
+
+    private static void stop(Processes processes, ManagedProcess process, String way) {
+        if (way.equals("killed")) {
+            process.mayEnd();
+            ProcessHandle.of(process.pid()).ifPresent(ProcessHandle::destroyForcibly);
+        }
+        processes.stop(process);
+    }
+}
