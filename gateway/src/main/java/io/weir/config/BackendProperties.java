@@ -3,6 +3,7 @@ package io.weir.config;
 import io.weir.health.CircuitBreakerProperties;
 import io.weir.health.RecoveryProperties;
 import io.weir.instance.ConnectionProperties;
+import io.weir.instance.LoadBalancingProperties;
 import io.weir.instance.UpstreamProtocol;
 import io.weir.limit.BulkheadProperties;
 import io.weir.limit.FairnessProperties;
@@ -28,9 +29,10 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param uri address of the backend: {@code http://host:port} or {@code https://host:port}, without a path.
  *     Required, unless {@code instances} are listed.
  * @param instances the addresses of a backend with several instances, in place of {@code uri}: a list of
- *     {@code uri} and {@code weight}, 1 to 256 of them. A weight is 1 to 1000, by default 1. Each call goes
- *     to the better of two random instances. An instance that fails alone gets no calls until a probe is
- *     answered; the others serve its callers. Default: none.
+ *     {@code uri} and {@code weight}, 1 to 256 of them. A weight is 1 to 1000, by default 1. An
+ *     instance that fails alone gets no calls until a probe is answered; the others serve its callers.
+ *     Default: none.
+ * @param loadBalancing the division of the calls among the instances.
  * @param protocol protocol to the backend: {@code http1} or {@code h2} (HTTP/2 with prior knowledge over
  *     clear text, ALPN over TLS). HTTP/1.1 is sufficient unless the backend needs HTTP/2, as gRPC does.
  * @param deadline time for an exchange, from the request's head to the last byte of the answer; 1ms to 10m.
@@ -54,6 +56,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
 public record BackendProperties(
         @Nullable URI uri,
         @Nullable @Valid List<InstanceProperties> instances,
+        @DefaultValue @Valid @NestedConfigurationProperty LoadBalancingProperties loadBalancing,
         @DefaultValue("http1") UpstreamProtocol protocol,
 
         @DefaultValue("2s") @DurationMin(millis = 1) @DurationMax(minutes = 10)

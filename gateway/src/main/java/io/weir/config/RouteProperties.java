@@ -3,12 +3,14 @@ package io.weir.config;
 import io.weir.engine.Mode;
 import io.weir.fallback.FallbackProperties;
 import io.weir.health.RouteProbeMode;
+import io.weir.instance.HashKey;
 import io.weir.limit.Priority;
 import io.weir.ratelimit.RateLimitProperties;
 import io.weir.retry.RetryProperties;
 import jakarta.validation.Valid;
 import jakarta.validation.constraints.Max;
 import jakarta.validation.constraints.Min;
+import jakarta.validation.constraints.Pattern;
 import java.time.Duration;
 import org.hibernate.validator.constraints.time.DurationMax;
 import org.hibernate.validator.constraints.time.DurationMin;
@@ -38,6 +40,10 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param preservePath whether the backend sees the path as the caller has sent it, with empty segments,
  *     {@code .} segments and escapes; the route is still matched by the normalised path, and a path with
  *     {@code ..} is refused. Not allowed together with filters that change the path.
+ * @param sticky the part of a request that determines its route within the group of the predicate
+ *     {@code Weight}; {@code header:NAME}, {@code cookie:NAME} or {@code client-address} (of an IPv6 address,
+ *     its /64 network); the same for all routes of a group; default: none, chance decides. Requests without
+ *     the header or cookie are divided by chance.
  */
 @ConfigurationPropertiesSource
 public record RouteProperties(
@@ -51,4 +57,7 @@ public record RouteProperties(
         @Nullable @Valid @NestedConfigurationProperty FallbackProperties fallback,
         @Nullable RouteProbeMode probe,
         @DefaultValue("normal") Priority priority,
-        @DefaultValue("false") boolean preservePath) {}
+        @DefaultValue("false") boolean preservePath,
+
+        @Nullable @Pattern(regexp = HashKey.PATTERN, message = HashKey.EXPECTED)
+        String sticky) {}

@@ -19,6 +19,7 @@ final class ChainRequest {
 
     private final InboundRequest inbound;
     private final Routes routes;
+    private final WeightedGroups.@Nullable Draw draw;
     private final long arrivedAtNanos;
     /** Null, then the caller of the request's exchange, or {@link #CANCELLED}. */
     private final AtomicReference<@Nullable Object> outcome = new AtomicReference<>();
@@ -31,11 +32,18 @@ final class ChainRequest {
     /**
      * Creates a request that has not entered the chain.
      *
+     * @param draw the request's choices in weighted groups; null: there are none
      * @param inChainOfAll counts the requests in the chain, over all configurations
      */
-    ChainRequest(InboundRequest inbound, Routes routes, long arrivedAtNanos, AtomicInteger inChainOfAll) {
+    ChainRequest(
+            InboundRequest inbound,
+            Routes routes,
+            WeightedGroups.@Nullable Draw draw,
+            long arrivedAtNanos,
+            AtomicInteger inChainOfAll) {
         this.inbound = inbound;
         this.routes = routes;
+        this.draw = draw;
         this.inChainOfAll = inChainOfAll;
         this.arrivedAtNanos = arrivedAtNanos;
     }
@@ -46,6 +54,11 @@ final class ChainRequest {
 
     Routes routes() {
         return routes;
+    }
+
+    /** The request's choices in weighted groups; null: there are none. */
+    WeightedGroups.@Nullable Draw draw() {
+        return draw;
     }
 
     long arrivedAtNanos() {

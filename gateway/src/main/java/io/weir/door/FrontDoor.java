@@ -137,13 +137,16 @@ public final class FrontDoor implements HttpHandler {
             return refuse(overLimit, inbound(in, out, target, NONE));
         }
         Routes current = routes.get();
-        return switch (current.table().match(request, target.path())) {
+        WeightedGroups.Draw draw = current.weights().isEmpty()
+                ? null
+                : new WeightedGroups.Draw(in.requestHeaders(), () -> callerNetwork(in));
+        return switch (current.table().match(request, target.path(), draw)) {
             case RouteTable.Compiled compiled -> serve(compiled.route(), in, out, target, arrivedAtNanos);
             case RouteTable.Other.GENERAL -> {
                 unifySpelling(in.requestHeaders());
                 InboundRequest inbound = inbound(in, out, target, GENERAL);
                 yield generalDoor.runChain(
-                        generalDoor.request(inbound, current, arrivedAtNanos),
+                        generalDoor.request(inbound, current, draw, arrivedAtNanos),
                         webFlux.handle(normalise(request, in, target), response));
             }
             case RouteTable.Other.NONE -> refuse(Refusal.of(Reason.NO_ROUTE, null), inbound(in, out, target, NONE));
@@ -223,6 +226,11 @@ public final class FrontDoor implements HttpHandler {
         InetAddress caller =
                 NetUtil.createInetAddressFromIpAddressString(forwarding.callerAddress(in.requestHeaders(), peer));
         return caller == null || caller.equals(peer.getAddress()) ? null : caller;
+    }
+
+    private String callerNetwork(HttpServerRequest in) {
+        InetSocketAddress peer = CallerPeer.of(channelOf(in));
+        return peer == null ? "" : forwarding.callerNetwork(in.requestHeaders(), peer);
     }
 
     private static Channel channelOf(HttpServerRequest in) {

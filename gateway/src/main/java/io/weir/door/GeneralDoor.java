@@ -56,9 +56,14 @@ public final class GeneralDoor {
         return inChain.get();
     }
 
-    /** A request for the filter chain. */
-    ChainRequest request(InboundRequest inbound, Routes routes, long arrivedAtNanos) {
-        return new ChainRequest(inbound, routes, arrivedAtNanos, inChain);
+    /**
+     * A request for the filter chain.
+     *
+     * @param draw the request's choices in weighted groups; null: there are none
+     */
+    ChainRequest request(
+            InboundRequest inbound, Routes routes, WeightedGroups.@Nullable Draw draw, long arrivedAtNanos) {
+        return new ChainRequest(inbound, routes, draw, arrivedAtNanos, inChain);
     }
 
     /** The request of Spring's exchange. */

@@ -36,7 +36,7 @@ public final class LiveRoutes implements Supplier<Routes>, RouteLocator {
     public Flux<Route> getRoutes() {
         return Flux.deferContextual(context -> {
             Routes routes = context.hasKey(Routes.class) ? context.get(Routes.class) : current;
-            return Flux.fromIterable(routes.general().routes());
+            return Flux.fromIterable(routes.general());
         });
     }
 }

@@ -34,8 +34,10 @@ import org.springframework.cloud.gateway.handler.predicate.PathRoutePredicateFac
 import org.springframework.cloud.gateway.handler.predicate.PredicateDefinition;
 import org.springframework.cloud.gateway.handler.predicate.QueryRoutePredicateFactory;
 import org.springframework.cloud.gateway.handler.predicate.RoutePredicateFactory;
+import org.springframework.cloud.gateway.handler.predicate.WeightRoutePredicateFactory;
 import org.springframework.cloud.gateway.route.RouteDefinition;
 import org.springframework.cloud.gateway.support.ConfigurationService;
+import org.springframework.cloud.gateway.support.WeightConfig;
 import org.springframework.http.HttpMethod;
 import org.springframework.http.server.reactive.ServerHttpRequest;
 import org.springframework.util.StringUtils;
@@ -61,10 +63,12 @@ public final class RouteCompiler {
      * @param request the filters of the request's head, in order
      * @param response the filters of the response's head, in order
      * @param preserveHost whether the backend sees the caller's {@code Host}
+     * @param weights the route's predicates Weight
      * @param why the reason why the general door serves the route; null if the compiled door does
      */
     public record Compilation(
             RouteMatcher matcher,
+            List<WeightedGroups.Member> weights,
             List<CompiledRoute.PathFilter> path,
             boolean usesPathVariables,
             List<Consumer<HttpHeaders>> request,
@@ -114,6 +118,9 @@ public final class RouteCompiler {
     /** Compiles a route; a default filter precedes the route's own filter of the same position. */
     public Compilation compile(RouteDefinition definition, List<FilterDefinition> defaults) {
         Draft draft = new Draft();
+        definition
+                .getPredicates()
+                .forEach(predicate -> addWeight(draft, String.valueOf(definition.getId()), predicate));
         if (whyNotCompiled != null) {
             // The match is left to Spring Cloud Gateway too, because the setting may change it.
             draft.isComplete = false;
@@ -134,10 +141,28 @@ public final class RouteCompiler {
         return draft.compilation();
     }
 
-    private void addPredicate(Draft draft, PredicateDefinition definition) {
+    /** Both doors need the weights, so they are read even if the route is not compiled. */
+    private void addWeight(Draft draft, String id, PredicateDefinition definition) {
+        RoutePredicateFactory<?> factory = factory(definition);
+        if (factory instanceof WeightRoutePredicateFactory
+                && bind(factory, definition) instanceof WeightConfig weight
+                && weight.getGroup() != null) {
+            draft.weights.add(new WeightedGroups.Member(weight.getGroup(), id, weight.getWeight()));
+        }
+    }
+
+    private RoutePredicateFactory<?> factory(PredicateDefinition definition) {
         RoutePredicateFactory<?> factory = predicates.get(definition.getName());
         if (factory == null) {
             throw new IllegalArgumentException("predicate: " + definition.getName() + " (expected: a known one)");
+        }
+        return factory;
+    }
+
+    private void addPredicate(Draft draft, PredicateDefinition definition) {
+        RoutePredicateFactory<?> factory = factory(definition);
+        if (factory.getClass() == WeightRoutePredicateFactory.class) {
+            return;
         }
         Object config = bind(factory, definition);
         if (factory.getClass() == PathRoutePredicateFactory.class
@@ -323,6 +348,7 @@ public final class RouteCompiler {
     /** Collects the parts of a compilation. */
     private static final class Draft {
         private final List<List<PathPattern>> paths = new ArrayList<>();
+        private final List<WeightedGroups.Member> weights = new ArrayList<>();
         private final List<Set<HttpMethod>> methods = new ArrayList<>();
         private final List<Predicate<ServerHttpRequest>> others = new ArrayList<>();
         private final List<CompiledRoute.PathFilter> path = new ArrayList<>();
@@ -343,6 +369,7 @@ public final class RouteCompiler {
         Compilation compilation() {
             return new Compilation(
                     new RouteMatcher(List.copyOf(paths), List.copyOf(methods), List.copyOf(others), isComplete),
+                    List.copyOf(weights),
                     List.copyOf(path),
                     usesPathVariables,
                     List.copyOf(request),

@@ -23,7 +23,8 @@ import org.springframework.web.util.pattern.PathPattern.PathMatchInfo;
  * @param paths alternatives for each Path predicate
  * @param methods alternatives for each Method predicate
  * @param others the other predicates
- * @param isComplete whether these are all predicates of the route; if not, a match means "maybe"
+ * @param isComplete whether these are all predicates of the route, apart from Weight; if not, a match means
+ *     "maybe"
  */
 public record RouteMatcher(
         List<List<PathPattern>> paths,

@@ -20,10 +20,16 @@ public final class RouteTable {
     /**
      * One of the routes.
      *
-     * @param matcher the predicates
+     * @param id its id
+     * @param matcher the predicates, apart from Weight
+     * @param groups the weighted groups of the route
      * @param compiled the compiled route; null if the general door serves it
      */
-    public record Entry(RouteMatcher matcher, @Nullable CompiledRoute compiled) {}
+    public record Entry(
+            String id,
+            RouteMatcher matcher,
+            List<String> groups,
+            @Nullable CompiledRoute compiled) {}
 
     /** The result of a match. */
     sealed interface Match {}
@@ -41,6 +47,7 @@ public final class RouteTable {
 
     private final List<Match> matches;
     private final List<Entry> entries;
+    private final WeightedGroups weights;
     /** By first segment: indices of the routes that may match, in order. */
     private final Map<String, int[]> bySegment;
     /** Indices of the routes that may match any first segment. */
@@ -48,9 +55,15 @@ public final class RouteTable {
 
     private final int[] all;
 
-    /** Indexes routes; the list is in the order of the match. */
-    public RouteTable(List<Entry> entries) {
+    /**
+     * Indexes routes.
+     *
+     * @param entries the routes, in the order of the match
+     * @param weights the weighted groups of these routes
+     */
+    public RouteTable(List<Entry> entries, WeightedGroups weights) {
         this.entries = List.copyOf(entries);
+        this.weights = weights;
         this.matches = entries.stream()
                 .<Match>map(entry -> entry.compiled() == null ? Other.GENERAL : new Compiled(entry.compiled()))
                 .toList();
@@ -81,11 +94,15 @@ public final class RouteTable {
     /**
      * The first route that matches. A general route that may match ends the search: no later route may be
      * chosen before it.
+     *
+     * @param draw the request's choices in weighted groups; null: there are none
      */
-    Match match(ServerHttpRequest request, String rawPath) {
+    Match match(ServerHttpRequest request, String rawPath, WeightedGroups.@Nullable Draw draw) {
         PathContainer path = PathContainer.parsePath(rawPath);
         for (int index : candidates(rawPath)) {
-            if (entries.get(index).matcher().matches(request, path)) {
+            Entry entry = entries.get(index);
+            if ((draw == null || weights.choose(entry.id, entry.groups, draw))
+                    && entry.matcher.matches(request, path)) {
                 return matches.get(index);
             }
         }

@@ -16,7 +16,8 @@ import org.jspecify.annotations.Nullable;
  * @param backends the backends, by name
  * @param views the routes as the management endpoints show them
  * @param pathPreserving the ids of routes whose backend sees the path as received
- * @param general Spring Cloud Gateway's own routes
+ * @param general Spring Cloud Gateway's own routes, in the order of the match
+ * @param weights the groups of routes that share requests by weight
  * @param requestsInChain counts the requests with these routes that are in Spring Cloud Gateway's filter
  *     chain, before the engine
  */
@@ -26,7 +27,8 @@ public record Routes(
         Map<String, Backend> backends,
         List<RouteView> views,
         Set<String> pathPreserving,
-        GeneralRoutes general,
+        List<org.springframework.cloud.gateway.route.Route> general,
+        WeightedGroups weights,
         InFlightCounter requestsInChain) {
 
     /** The engine's route with this id; null if there is none, or if the route has no backend. */

@@ -2,10 +2,14 @@ package io.weir.door;
 
 import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
+import java.util.HashMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
 import org.springframework.cloud.gateway.config.GlobalCorsProperties;
 import org.springframework.cloud.gateway.handler.FilteringWebHandler;
 import org.springframework.cloud.gateway.handler.RoutePredicateHandlerMapping;
 import org.springframework.cloud.gateway.route.Route;
+import org.springframework.cloud.gateway.support.ServerWebExchangeUtils;
 import org.springframework.core.env.Environment;
 import org.springframework.web.cors.reactive.CorsUtils;
 import org.springframework.web.server.ServerWebExchange;
@@ -56,9 +60,21 @@ public final class WeirRoutePredicateHandlerMapping extends RoutePredicateHandle
             return Mono.empty();
         }
         Routes routes = request.routes();
-        return routes.general()
-                .chooseWeighted(exchange)
-                .then(Mono.defer(() -> super.lookupRoute(exchange)))
+        return Mono.defer(() -> {
+                    addWeights(exchange, routes.weights(), request.draw());
+                    return super.lookupRoute(exchange);
+                })
                 .contextWrite(context -> context.put(Routes.class, routes));
+    }
+
+    /** Adds the routes that the predicate Weight matches. Routes that were made in code have added theirs. */
+    private static void addWeights(
+            ServerWebExchange exchange, WeightedGroups weights, WeightedGroups.@Nullable Draw draw) {
+        if (draw != null) {
+            Map<String, String> known = exchange.getAttribute(ServerWebExchangeUtils.WEIGHT_ATTR);
+            Map<String, String> chosen = known == null ? new HashMap<>() : new HashMap<>(known);
+            weights.addChosen(draw, chosen);
+            exchange.getAttributes().put(ServerWebExchangeUtils.WEIGHT_ATTR, chosen);
+        }
     }
 }

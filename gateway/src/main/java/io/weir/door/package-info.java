@@ -15,6 +15,10 @@
  * not only the compiled door: users keep every feature of Spring Cloud Gateway. The compiled door is a
  * shortcut, not a second framework; one differential test suite checks that both behave the same.
  *
+ * <p><b>Weights.</b> {@link io.weir.door.WeightedGroups} evaluates Spring Cloud Gateway's predicate Weight
+ * for both doors, with one draw for each request. A draw of each door would change the shares where a request
+ * passes from the compiled door to the general one.
+ *
  * <p>A response filter runs after the backend's head has arrived and before the body is written: the routing
  * filter completes at the head, and {@link io.weir.door.BackendAnswerFilter}, outside all route filters,
  * writes the body. In both doors, no response filter processes the gateway's own refusals.

@@ -5,6 +5,7 @@ import io.weir.engine.Decision.Step;
 import io.weir.health.Generation;
 import io.weir.health.Health;
 import io.weir.health.Probe;
+import io.weir.instance.HashKey;
 import io.weir.instance.Instance;
 import io.weir.instance.Instances;
 import io.weir.instance.TriedInstances;
@@ -39,6 +40,11 @@ import org.jspecify.annotations.Nullable;
  * method gives them back.
  */
 final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, Runnable {
+
+    /**
+     * Each permit in vain shows that an instance has opened meanwhile, so more of them in a row are a defect.
+     */
+    private static final int MAX_ROUNDS_WITHOUT_ROOM = 8;
 
     private final Exchange exchange;
     private final Backend backend;
@@ -81,6 +87,12 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
      * The generation that counts the permit; when the breaker opens, the generation gives the permit back.
      */
     private @Nullable Generation permitGeneration;
+    /** The instance, of several, that counts the exchange as a stream; null: none does. */
+    private @Nullable Instance streamInstance;
+
+    private boolean foundNoRoom;
+    /** Permits in a row with which the exchange found no room in any instance. */
+    private int roundsWithoutRoom;
 
     private long queuedAt;
     private long queueNanos;
@@ -311,7 +323,7 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
     /**
      * Enters the backend for an attempt.
      *
-     * @return the evidence of the attempt; null: the breaker refuses it
+     * @return the evidence of the attempt; null: the breaker refuses it, or {@link #foundNoRoom}
      */
     @Nullable
     HealthEvidence enterBackend(long now) {
@@ -344,32 +356,87 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
             exchange.record().instance = asked;
             return HealthEvidence.ofProbe(asked.health(), probe, exchange, now);
         }
-        Instance chosen = instances.choose(now, tried);
+        Instance chosen = instances.choose(now, tried, hash(instances), callsUnderWay());
         HealthEvidence entered = chosen == null ? null : enter(chosen, now);
         if (entered != null) {
             return entered;
         }
-        // An instance has opened since the choice was made, or the configuration has changed.
+        // The instance has opened or become full since the choice, or the configuration has changed.
+        boolean isOneIn = false;
         for (Instance other : instances.all()) {
             entered = enter(other, now);
             if (entered != null) {
                 return entered;
             }
+            isOneIn |= other.isIn();
+        }
+        if (isOneIn) {
+            foundNoRoom = true;
+            return null;
         }
         exchange.record().instance = instance;
         return enterOpenBackend(instance.health(), now);
     }
 
     private @Nullable HealthEvidence enter(Instance chosen, long now) {
-        Generation generation = chosen.health().enter(now, holdsPermit);
+        // Without enforcement, calls exceed the limits.
+        Generation generation = holdsPermit && backend.dryRunBulkhead() == null
+                ? chosen.health().enterBelowCap(now)
+                : chosen.health().enter(now, holdsPermit);
         if (generation == null) {
             return null;
         }
         instance = chosen;
         chosen.sent(now);
         permitGeneration = holdsPermit ? generation : null;
+        if (!holdsPermit) {
+            countStream();
+        }
         exchange.record().instance = chosen;
         return HealthEvidence.ofCall(chosen.health(), generation, chosen, exchange, now);
+    }
+
+    private long hash(Instances instances) {
+        HashKey key = instances.hashKey();
+        Caller caller = exchange.record().caller();
+        return key == null ? HashKey.NONE : key.hash(caller.headers(), caller::callerNetwork);
+    }
+
+    private int callsUnderWay() {
+        return bulkhead.inUse() + backend.streams().inUse();
+    }
+
+    /**
+     * Whether the exchange has a permit, but all instances that are in have as many calls as an instance may
+     * have: an instance has opened since the permit was granted.
+     */
+    boolean foundNoRoom() {
+        return foundNoRoom;
+    }
+
+    /**
+     * Gives all permits back, and puts the limit in force that follows from the instances which are in now.
+     *
+     * @return the admission that requests another permit; null: too many permits were in vain
+     */
+    @Nullable
+    Admission withoutRoom(long now) {
+        backend.health().refresh();
+        release(null, now);
+        if (roundsWithoutRoom == MAX_ROUNDS_WITHOUT_ROOM) {
+            return null;
+        }
+        Admission next = new Admission(exchange, backend, retried);
+        next.roundsWithoutRoom = roundsWithoutRoom + 1;
+        return next;
+    }
+
+    /** Counts the exchange as a stream in its instance, until it ends. */
+    private void countStream() {
+        if (streamInstance == null && !backend.instances().isSingle()) {
+            streamInstance = instance;
+            instance.streamBegan();
+        }
     }
 
     /**
@@ -454,6 +521,7 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
             // The caller's slowness is no sample.
             evidence = Evidence.NONE;
             releasePermit(exchange.now(), 0);
+            countStream();
             backend.observer().movedToStreams();
         }
     }
@@ -485,6 +553,7 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
             recordCall(nanos);
             endDryRun();
             releasePermit(now, nanos);
+            countStream();
         }
     }
 
@@ -573,6 +642,11 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
         }
         if (holdsPermit) {
             releasePermit(now, nanos);
+        }
+        Instance counting = streamInstance;
+        if (counting != null) {
+            streamInstance = null;
+            counting.streamEnded();
         }
         releaseOverdue();
     }

@@ -199,7 +199,7 @@ public final class Exchange {
         }
         HealthEvidence evidence = admission.enterBackend(now);
         if (evidence == null) {
-            return admission.refusedByBreaker();
+            return admission.foundNoRoom() ? awaitRoom(admission, now) : admission.refusedByBreaker();
         }
         admission.attemptStarts(now);
         record.attempts++;
@@ -210,6 +210,16 @@ public final class Exchange {
             armTimer(now);
         }
         return decision;
+    }
+
+    /** Requests another permit, since all instances have become full. */
+    private Decision awaitRoom(Admission full, long now) {
+        Admission next = full.withoutRoom(now);
+        if (next == null) {
+            return Refuse.BULKHEAD_FULL;
+        }
+        phase = next;
+        return next.request(now);
     }
 
     /** Ends the attempt and returns its permits; the next attempt requests new ones. */

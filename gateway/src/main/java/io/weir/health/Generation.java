@@ -42,6 +42,25 @@ public final class Generation {
     }
 
     /**
+     * Like {@link #enter}, unless as many calls have entered already. False: full, or the breaker has opened.
+     */
+    boolean enterBelow(int most) {
+        int seen = inFlight.get();
+        while (seen >= 0 && seen < most) {
+            if (inFlight.compareAndSet(seen, seen + 1)) {
+                return true;
+            }
+            seen = inFlight.get();
+        }
+        return false;
+    }
+
+    /** Whether the breaker has opened. */
+    boolean isClosed() {
+        return inFlight.get() < 0;
+    }
+
+    /**
      * A call that {@linkplain Health#enter entered} with a permit has ended; exactly once for each.
      *
      * @return whether the caller must give the permit back; false: that was done when the breaker opened

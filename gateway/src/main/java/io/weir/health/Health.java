@@ -80,6 +80,8 @@ public final class Health {
     private volatile double share = 1;
     /** Of a backend with several instances: their group; null: it has one. */
     private volatile @Nullable HealthGroup members;
+    /** Of a backend with one instance: the largest number of concurrent calls. */
+    private volatile int capOfOnly = Integer.MAX_VALUE;
     /** Only judged within a group. */
     private final RecentOutcomes recent = new RecentOutcomes();
 
@@ -164,6 +166,31 @@ public final class Health {
             }
             if (!holdsPermit || generation.enter()) {
                 return generation;
+            }
+        }
+    }
+
+    /**
+     * Enters a call that holds a permit, unless the instance already has as many calls as an instance may
+     * have at a time.
+     *
+     * @return as for {@link #enter}; null also if the instance is full
+     */
+    public @Nullable Generation enterBelowCap(long now) {
+        while (true) {
+            HealthGroup group = peers;
+            Generation generation = settle(now).generation();
+            if (generation == null) {
+                return null;
+            }
+            if (group == null || group.maxCallsEach() == Integer.MAX_VALUE) {
+                return enter(now, true);
+            }
+            if (generation.enterBelow(group.maxCallsEach())) {
+                return generation;
+            }
+            if (!generation.isClosed()) {
+                return null;
             }
         }
     }
@@ -317,7 +344,7 @@ public final class Health {
             group.stalled(sentAt, now);
         }
         int calls = generation.stalled(sentAt);
-        int limit = compartment.limit();
+        int limit = Math.min(compartment.limit(), group == null ? capOfOnly : group.maxCallsEach());
         if (seen instanceof HalfOpen ramp) {
             limit = Math.min(ramp.ramp(), limit);
         }
@@ -614,6 +641,17 @@ public final class Health {
         compartment.limitChanged();
     }
 
+    /**
+     * Derives the state of a backend with several instances again. At the moment of an opening, the limit may
+     * still count the opened instance.
+     */
+    public void refresh() {
+        HealthGroup group = members;
+        if (group != null) {
+            group.changed(null);
+        }
+    }
+
     /** Becomes a member of a group, in place of its present one. */
     void join(HealthGroup group, double shareOfLimit) {
         share = shareOfLimit;
@@ -633,12 +671,20 @@ public final class Health {
         peers = null;
     }
 
-    /** Becomes the health of a backend with one instance. */
-    public void becomeSingle() {
+    /**
+     * Becomes the health of a backend with one instance.
+     *
+     * @param maxCalls the largest number of concurrent calls in the instance; {@link Integer#MAX_VALUE}: none
+     */
+    public void becomeSingle(int maxCalls) {
         HealthGroup previous = members;
+        boolean isOther = capOfOnly != maxCalls;
+        capOfOnly = maxCalls;
         members = null;
         if (previous != null) {
             previous.leave(List.of());
+        }
+        if (previous != null || isOther) {
             compartment.limitChanged();
         }
     }
@@ -756,9 +802,10 @@ public final class Health {
         HealthSettings inForce = settings;
         HealthGroup group = members;
         if (group != null) {
-            return inForce.breaker().enforce() ? group.maxCalls(compartment.limit()) : Integer.MAX_VALUE;
+            return inForce.breaker().enforce() ? group.maxCalls(compartment.limit()) : group.room();
         }
-        return state.get() instanceof HalfOpen ramp && inForce.breaker().enforce() ? ramp.ramp() : Integer.MAX_VALUE;
+        int cap = capOfOnly;
+        return state.get() instanceof HalfOpen ramp && inForce.breaker().enforce() ? Math.min(ramp.ramp(), cap) : cap;
     }
 
     /** The settings in force. */
@@ -792,7 +839,8 @@ public final class Health {
         return state.get().generation();
     }
 
-    long now() {
+    /** The present moment, on the clock of the evidence. */
+    public long now() {
         return nanoClock.getAsLong();
     }
 
@@ -826,6 +874,17 @@ public final class Health {
     /** Whether the ramp of a recovering instance has no room for another call. */
     public boolean isRampFull() {
         return state.get() instanceof HalfOpen ramp && ramp.generation().inFlight() >= ramp.ramp();
+    }
+
+    /** Whether an instance has as many calls as an instance may have at a time. */
+    public boolean isAtCap() {
+        HealthGroup group = peers;
+        return group != null && inFlight() >= group.maxCallsEach();
+    }
+
+    /** Whether an instance has as many calls as its share of the backend's limit. */
+    public boolean isAtShare() {
+        return inFlight() >= share * compartment.limit();
     }
 
     boolean isRamping() {

@@ -45,6 +45,7 @@ public final class HealthGroup {
     private final Health backend;
     private final List<Health> members;
     private final double[] shares;
+    private final int maxCallsEach;
     private final Runnable onChange;
     /** The instances that bound the calls now. */
     private volatile Standing standing;
@@ -66,12 +67,15 @@ public final class HealthGroup {
      * @param backend the health of the backend
      * @param members the healths of its instances, at least two
      * @param shares the instances' shares of the traffic; the sum is 1
+     * @param maxCallsEach the largest number of concurrent calls in each instance; {@link Integer#MAX_VALUE}:
+     *     none
      * @param onChange runs after each change of the instances that are in; must not block
      */
-    public HealthGroup(Health backend, List<Health> members, double[] shares, Runnable onChange) {
+    public HealthGroup(Health backend, List<Health> members, double[] shares, int maxCallsEach, Runnable onChange) {
         this.backend = backend;
         this.members = List.copyOf(members);
         this.shares = shares.clone();
+        this.maxCallsEach = maxCallsEach;
         this.onChange = onChange;
         this.standing = standing();
     }
@@ -262,13 +266,34 @@ public final class HealthGroup {
     int maxCalls(int limit) {
         Standing seen = standing;
         if (seen.closedShare == 1) {
-            return Integer.MAX_VALUE;
+            return room(seen);
         }
         double calls = limit * seen.closedShare;
         for (int i : seen.ramping) {
             calls += Math.min(limit * shares[i], members.get(i).maxCalls());
         }
-        return Math.max(1, (int) Math.ceil(calls));
+        return Math.max(1, Math.min(room(seen), (int) Math.ceil(calls)));
+    }
+
+    /** The calls for which the instances that are in have room together. */
+    int room() {
+        return room(standing);
+    }
+
+    private int room(Standing seen) {
+        if (maxCallsEach == Integer.MAX_VALUE) {
+            return Integer.MAX_VALUE;
+        }
+        long room = (long) maxCallsEach * (seen.in - seen.ramping.size());
+        for (int i : seen.ramping) {
+            room += Math.min(maxCallsEach, members.get(i).maxCalls());
+        }
+        return Math.clamp(room, 1, Integer.MAX_VALUE);
+    }
+
+    /** The largest number of concurrent calls in each instance; {@link Integer#MAX_VALUE}: none. */
+    int maxCallsEach() {
+        return maxCallsEach;
     }
 
     int overdue() {

@@ -1,5 +1,6 @@
 package io.weir.instance;
 
+import java.util.Comparator;
 import java.util.List;
 import java.util.function.IntUnaryOperator;
 import org.jspecify.annotations.Nullable;
@@ -14,6 +15,11 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>If the better one is late, the best of all is chosen: where several instances hang, chance would often
  * compare two of them.
+ *
+ * <p><b>Slow start.</b> While an instance starts slowly, its weight has a factor below 1 ({@link SlowStart}),
+ * in the draw and in the load. The factor is relative to the instance that has started first, so that it has
+ * no effect while all start alike. It is ignored where the better instance has its share of the backend's
+ * limit: slow start must not overload the others.
  *
  * <p>Two random ones, and not the best of all: gateways that all see the same best instance would all send
  * their calls to it, and the search would grow with the number of instances. Source: Mitzenmacher, "The Power
@@ -31,7 +37,7 @@ final class Choice<C extends Choice.Candidate> {
         /** Its share of the traffic relative to the other weights; 1 or more. */
         int weight();
 
-        /** Calls under way. */
+        /** Calls and streams under way. */
         int inFlight();
 
         /** The usual latency, or the present wait if that is longer; 0: not known. */
@@ -42,12 +48,25 @@ final class Choice<C extends Choice.Candidate> {
 
         /** Whether the instance takes no further call now. */
         boolean isFull();
+
+        /** Whether its health permits calls. */
+        boolean isIn();
+
+        /** Whether it has as many calls as its share of the backend's limit. */
+        boolean isAtShare();
+
+        /** The factor on its weight while it starts slowly; else 1. */
+        double slowStartFactor(long now, long windowNanos);
+
+        /** The time until its slow start ends; 0: it does not start slowly. */
+        long slowStartLeftNanos(long now, long windowNanos);
     }
 
     /** Latencies that differ by a smaller factor count as equal. */
     private static final double ALIKE = 1.5;
 
-    private static final int MAX_DRAWS = 4;
+    private static final int MAX_DRAWS = 8;
+    private static final int RANDOM_STEPS = 1 << 20;
 
     private final List<C> candidates;
     /** The sums of the weights up to each candidate; the last one is the sum of all. */
@@ -56,16 +75,32 @@ final class Choice<C extends Choice.Candidate> {
     private final boolean isWeighted;
     private final double meanWeight;
     private final IntUnaryOperator random;
+    private final long slowStartNanos;
+    /** The moment at which the last slow start ends. */
+    private final long slowUntil;
+    /** The instance whose slow start began first, or that has none; null: none is in. */
+    private final @Nullable C warmest;
 
     /**
      * A choice.
      *
      * @param candidates the instances that are in; may be empty
+     * @param slowStartNanos the length of a slow start
+     * @param now the present moment; slow starts that begin later are ignored
      * @param random returns a number from 0 to its argument, exclusive
      */
-    Choice(List<C> candidates, IntUnaryOperator random) {
+    Choice(List<C> candidates, long slowStartNanos, long now, IntUnaryOperator random) {
         this.candidates = List.copyOf(candidates);
         this.random = random;
+        this.slowStartNanos = slowStartNanos;
+        this.warmest = candidates.stream()
+                .min(Comparator.comparingLong(one -> one.slowStartLeftNanos(now, slowStartNanos)))
+                .orElse(null);
+        this.slowUntil = now
+                + candidates.stream()
+                        .mapToLong(one -> one.slowStartLeftNanos(now, slowStartNanos))
+                        .max()
+                        .orElse(0);
         this.sums = new int[candidates.size()];
         int sum = 0;
         boolean differ = false;
@@ -81,6 +116,35 @@ final class Choice<C extends Choice.Candidate> {
     /** The instances that are in. */
     List<C> candidates() {
         return candidates;
+    }
+
+    /** Whether the weights differ. */
+    boolean isWeighted() {
+        return isWeighted;
+    }
+
+    /** The sum of the weights. */
+    int weightSum() {
+        return sums.length == 0 ? 0 : sums[sums.length - 1];
+    }
+
+    /** Whether an instance starts slowly. */
+    boolean isSlowStart(long now) {
+        return now - slowUntil < 0;
+    }
+
+    /** The factor on the weight of an instance, relative to the one that has started first. */
+    double slowStartFactor(C candidate, long now) {
+        C first = warmest;
+        return first == null || candidate == first
+                ? 1
+                : Math.min(
+                        1, candidate.slowStartFactor(now, slowStartNanos) / first.slowStartFactor(now, slowStartNanos));
+    }
+
+    /** Whether an instance that starts slowly leaves this call to others, by chance. */
+    boolean skips(C candidate, long now) {
+        return isSlowStart(now) && random.applyAsInt(RANDOM_STEPS) >= slowStartFactor(candidate, now) * RANDOM_STEPS;
     }
 
     /**
@@ -99,29 +163,43 @@ final class Choice<C extends Choice.Candidate> {
             return candidates.getFirst();
         }
         if (tried == null) {
-            int first = draw();
-            int second = drawOther(first);
+            boolean isSlowStart = isSlowStart(now);
+            int first = isSlowStart ? drawStarted(now) : draw();
             C one = candidates.get(first);
-            C other = candidates.get(second);
-            boolean isOneFull = one.isFull();
-            if (!isOneFull && !other.isFull()) {
-                C better = isBetter(other, one, now) ? other : one;
+            C other = candidates.get(drawOther(first));
+            if (isSlowStart && skips(other, now)) {
+                other = one;
+            }
+            if (!one.isFull() && !other.isFull()) {
+                C better = isBetter(other, one, now, isSlowStart) ? other : one;
+                if (isSlowStart && better.isAtShare()) {
+                    return best(now, null, false);
+                }
                 if (!better.isLate(now)) {
                     return better;
                 }
             }
         }
-        return best(now, tried);
+        return best(now, tried, isSlowStart(now));
+    }
+
+    /** The first draw while an instance starts slowly. */
+    private int drawStarted(long now) {
+        int drawn = draw();
+        for (int i = 1; i < MAX_DRAWS && skips(candidates.get(drawn), now); i++) {
+            drawn = draw();
+        }
+        return drawn;
     }
 
     /** The best one of all; instances that were tried or are full come last. */
-    private C best(long now, @Nullable TriedInstances tried) {
+    private C best(long now, @Nullable TriedInstances tried, boolean isSlowStart) {
         C best = candidates.getFirst();
         int bestRank = rank(best, tried);
         for (int i = 1; i < sums.length; i++) {
             C next = candidates.get(i);
             int rank = rank(next, tried);
-            if (rank < bestRank || (rank == bestRank && isBetter(next, best, now))) {
+            if (rank < bestRank || (rank == bestRank && isBetter(next, best, now, isSlowStart))) {
                 best = next;
                 bestRank = rank;
             }
@@ -133,25 +211,32 @@ final class Choice<C extends Choice.Candidate> {
         return (tried != null && tried.contains(candidate) ? 2 : 0) + (candidate.isFull() ? 1 : 0);
     }
 
-    private boolean isBetter(C other, C one, long now) {
+    private boolean isBetter(C other, C one, long now, boolean isSlowStart) {
         long otherNanos = other.latencyNanos(now);
         long oneNanos = one.latencyNanos(now);
+        double otherCalls = callsByWeight(other, now, isSlowStart);
+        double oneCalls = callsByWeight(one, now, isSlowStart);
         boolean isKnown = otherNanos > 0 && oneNanos > 0;
         if (!isKnown || (otherNanos < ALIKE * oneNanos && oneNanos < ALIKE * otherNanos)) {
-            return load(other, 1) < load(one, 1);
+            return otherCalls < oneCalls;
         }
-        return load(other, otherNanos) < load(one, oneNanos);
+        return (otherCalls + 1) * otherNanos < (oneCalls + 1) * oneNanos;
     }
 
-    private double load(C candidate, long latencyNanos) {
-        return (candidate.inFlight() * meanWeight / candidate.weight() + 1) * latencyNanos;
+    private double callsByWeight(C candidate, long now, boolean isSlowStart) {
+        double calls = candidate.inFlight() * meanWeight / candidate.weight();
+        return isSlowStart ? calls / slowStartFactor(candidate, now) : calls;
     }
 
     private int draw() {
         if (!isWeighted) {
             return random.applyAsInt(sums.length);
         }
-        int point = random.applyAsInt(sums[sums.length - 1]);
+        return indexAt(random.applyAsInt(weightSum()));
+    }
+
+    /** The index of the instance with this point of the sum of the weights. */
+    int indexAt(int point) {
         int low = 0;
         int high = sums.length - 1;
         while (low < high) {

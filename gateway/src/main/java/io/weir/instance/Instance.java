@@ -2,6 +2,7 @@ package io.weir.instance;
 
 import io.weir.health.Health;
 import java.net.URI;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * One instance of a backend: an address with its own connections and its own health. A reload that keeps the
@@ -20,6 +21,8 @@ public final class Instance implements Choice.Candidate {
     private final Pool pool;
     private final Health health;
     private final PeakEwma latency;
+    private final SlowStart slowStart;
+    private final AtomicInteger streams;
     private volatile long waitingSince;
 
     /**
@@ -31,11 +34,20 @@ public final class Instance implements Choice.Candidate {
      * @param health whether calls go to the instance; of a backend's only instance, the health of the backend
      */
     public Instance(URI uri, int weight, Pool pool, Health health) {
-        this(uri, weight, pool, health, new PeakEwma());
+        this(uri, weight, pool, health, new PeakEwma(), new SlowStart(), new AtomicInteger());
     }
 
-    private Instance(URI uri, int weight, Pool pool, Health health, PeakEwma latency) {
+    private Instance(
+            URI uri,
+            int weight,
+            Pool pool,
+            Health health,
+            PeakEwma latency,
+            SlowStart slowStart,
+            AtomicInteger streams) {
         this.latency = latency;
+        this.slowStart = slowStart;
+        this.streams = streams;
         this.uri = uri;
         this.authority = uri.getPort() == -1 ? uri.getHost() : uri.getHost() + ':' + uri.getPort();
         this.weight = weight;
@@ -50,7 +62,7 @@ public final class Instance implements Choice.Candidate {
 
     /** The same instance with another weight. */
     public Instance withWeight(int other) {
-        return other == weight ? this : new Instance(uri, other, pool, health, latency);
+        return other == weight ? this : new Instance(uri, other, pool, health, latency, slowStart, streams);
     }
 
     /** The address that the pool connects to. */
@@ -107,9 +119,30 @@ public final class Instance implements Choice.Candidate {
         return latency.lastNanos();
     }
 
+    /** The instance is new, or has returned: its calls become more slowly. */
+    public void startSlowly(long now) {
+        slowStart.begin(now);
+    }
+
+    /** A stream to the instance has begun; {@link #streamEnded} must follow once. */
+    public void streamBegan() {
+        streams.incrementAndGet();
+    }
+
+    /** A stream to the instance has ended. */
+    public void streamEnded() {
+        streams.decrementAndGet();
+    }
+
+    /** Streams and WebSockets under way. */
+    public int streams() {
+        return streams.get();
+    }
+
+    /** Calls under way, and streams: each of them is load, also while it is idle. */
     @Override
     public int inFlight() {
-        return health.inFlight();
+        return health.inFlight() + streams.get();
     }
 
     /**
@@ -133,6 +166,26 @@ public final class Instance implements Choice.Candidate {
 
     @Override
     public boolean isFull() {
-        return health.isRampFull();
+        return health.isRampFull() || health.isAtCap();
+    }
+
+    @Override
+    public boolean isIn() {
+        return health.isIn();
+    }
+
+    @Override
+    public boolean isAtShare() {
+        return health.isAtShare();
+    }
+
+    @Override
+    public double slowStartFactor(long now, long windowNanos) {
+        return slowStart.factor(now, windowNanos);
+    }
+
+    @Override
+    public long slowStartLeftNanos(long now, long windowNanos) {
+        return slowStart.leftNanos(now, windowNanos);
     }
 }

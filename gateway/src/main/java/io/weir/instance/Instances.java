@@ -4,6 +4,7 @@ import io.weir.health.Health;
 import io.weir.health.HealthGroup;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import java.util.function.IntUnaryOperator;
 import org.jspecify.annotations.Nullable;
@@ -11,6 +12,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * The instances of one backend, and those of them that are in. A reload that changes the addresses creates
  * another object with those instances that stay.
+ *
+ * <p>An instance that returns starts slowly. At the start of the gateway none does, since all are new alike.
  */
 // Concurrency: `standing` is replaced as a whole by the thread that has changed an instance's health. That
 // thread compares it with the healths again, so the last one to write has seen all changes.
@@ -19,27 +22,62 @@ public final class Instances {
     private final List<Instance> all;
     private final Health health;
     private final @Nullable HealthGroup group;
+    private final LoadBalancingProperties balancing;
+    private final long slowStartNanos;
+    private final @Nullable HashKey hashKey;
+    /** Null without a hash key. */
+    private final @Nullable HashRing<Instance> ring;
+
+    private final AtomicInteger turns;
+
     private final IntUnaryOperator random;
     private final Consumer<Instance> onOpened;
     private volatile Standing standing;
 
-    /** The choice among those that are in, and those that are out. */
-    private record Standing(Choice<Instance> choice, List<Instance> out) {}
+    /**
+     * The choice among those that are in, and those that are out.
+     *
+     * @param roundRobin null with another policy
+     */
+    private record Standing(
+            Choice<Instance> choice, @Nullable RoundRobin<Instance> roundRobin, List<Instance> out) {}
 
-    private Instances(List<Instance> all, Health health, IntUnaryOperator random, Consumer<Instance> onOpened) {
+    private Instances(
+            List<Instance> all,
+            Health health,
+            LoadBalancingProperties balancing,
+            IntUnaryOperator random,
+            Consumer<Instance> onOpened) {
         this.all = List.copyOf(all);
         this.health = health;
+        this.balancing = balancing;
+        this.slowStartNanos = balancing.slowStart().toNanos();
+        this.hashKey = all.size() == 1 ? null : balancing.key();
+        this.ring =
+                hashKey == null ? null : new HashRing<>(all, one -> one.uri().toString());
         this.random = random;
+        // Gateways that start together do not send their first calls to the same instance.
+        this.turns = new AtomicInteger(random.applyAsInt(Integer.MAX_VALUE));
         this.onOpened = onOpened;
         this.standing = standing();
         this.group = all.size() == 1
                 ? null
-                : new HealthGroup(health, all.stream().map(Instance::health).toList(), shares(all), this::changed);
+                : new HealthGroup(
+                        health,
+                        all.stream().map(Instance::health).toList(),
+                        shares(all),
+                        balancing.maxCallsEach(),
+                        this::changed);
     }
 
     /** The instances of a backend with one address: the health of the instance is the backend's. */
     public static Instances of(Instance only) {
-        return new Instances(List.of(only), only.health(), bound -> 0, opened -> {});
+        return of(only, LoadBalancingProperties.defaults());
+    }
+
+    /** The instances of a backend with one address, with a limit on its calls. */
+    public static Instances of(Instance only, LoadBalancingProperties balancing) {
+        return new Instances(List.of(only), only.health(), balancing, bound -> 0, opened -> {});
     }
 
     /**
@@ -48,12 +86,17 @@ public final class Instances {
      *
      * @param all at least two
      * @param health the health of the backend
+     * @param balancing the division of the calls
      * @param random returns a number from 0 to its argument, exclusive
      * @param onOpened is told each instance that opens, at least once; it must not block
      */
     public static Instances of(
-            List<Instance> all, Health health, IntUnaryOperator random, Consumer<Instance> onOpened) {
-        return new Instances(all, health, random, onOpened);
+            List<Instance> all,
+            Health health,
+            LoadBalancingProperties balancing,
+            IntUnaryOperator random,
+            Consumer<Instance> onOpened) {
+        return new Instances(all, health, balancing, random, onOpened);
     }
 
     private static double[] shares(List<Instance> all) {
@@ -64,7 +107,7 @@ public final class Instances {
     /** Puts these instances in force: from now on, the health of the backend follows from theirs. */
     public void takeOver() {
         if (group == null) {
-            health.becomeSingle();
+            health.becomeSingle(balancing.maxCallsEach());
         } else {
             group.takeOver();
         }
@@ -73,6 +116,8 @@ public final class Instances {
     private void changed() {
         while (true) {
             Standing before = standing;
+            // Before the new choice, which reads the slow starts.
+            before.out.stream().filter(Instance::isIn).forEach(one -> one.startSlowly(health.now()));
             Standing now = standing();
             standing = now;
             for (Instance out : now.out) {
@@ -91,7 +136,11 @@ public final class Instances {
         List<Instance> in = new ArrayList<>();
         List<Instance> out = new ArrayList<>();
         all.forEach(one -> (one.health().isIn() ? in : out).add(one));
-        return new Standing(new Choice<>(in, random), List.copyOf(out));
+        Choice<Instance> choice = new Choice<>(in, slowStartNanos, health.now(), random);
+        return new Standing(
+                choice,
+                balancing.policy() == LoadBalancingPolicy.ROUND_ROBIN ? new RoundRobin<>(choice, turns) : null,
+                List.copyOf(out));
     }
 
     /** Whether there is one instance only, so that nothing is chosen. */
@@ -103,9 +152,28 @@ public final class Instances {
      * The instance for a call; null: none is in.
      *
      * @param tried the instances that have failed the exchange; null: none has
+     * @param hash the hash of the call's {@link #hashKey}; {@link HashKey#NONE}: the call has none
+     * @param calls the calls and streams of the backend under way, this one included
      */
-    public @Nullable Instance choose(long now, @Nullable TriedInstances tried) {
-        return standing.choice.choose(now, tried);
+    public @Nullable Instance choose(long now, @Nullable TriedInstances tried, long hash, int calls) {
+        Standing seen = standing;
+        Instance chosen = null;
+        if (hash != HashKey.NONE && ring != null) {
+            chosen = ring.choose(seen.choice, hash, now, tried, calls);
+        } else if (seen.roundRobin != null && tried == null) {
+            chosen = seen.roundRobin.choose(now);
+        }
+        return chosen == null ? seen.choice.choose(now, tried) : chosen;
+    }
+
+    /** The part of a call's request that determines its instance; null: none does. */
+    public @Nullable HashKey hashKey() {
+        return hashKey;
+    }
+
+    /** The division of the calls. */
+    public LoadBalancingProperties balancing() {
+        return balancing;
     }
 
     /**

@@ -6,9 +6,23 @@
  * with its own pool and its own {@link io.weir.health.Health}. The limit, the queue and the retry budget
  * belong to the backend. With one instance, its health is the backend's, and nothing is chosen. With several,
  * the engine chooses one when a call has its permit, and not when the call enters the queue: the instances
- * may change while it waits. {@link io.weir.instance.Choice} has the algorithm;
- * {@link io.weir.instance.Instances} holds the choice among those that are in, and replaces it when a health
- * changes.
+ * may change while it waits. {@link io.weir.instance.Instances} holds the choice among those that are in, and
+ * replaces it when a health changes. {@link io.weir.instance.LoadBalancingPolicy} names the algorithms:
+ * {@link io.weir.instance.Choice} (least latency), {@link io.weir.instance.RoundRobin} and
+ * {@link io.weir.instance.HashRing}. Where one of the last two finds no instance, the first one decides. The
+ * names of the properties are those of Envoy and HAProxy where both agree ({@code round-robin}, {@code hash},
+ * {@code slow-start}).
+ *
+ * <p><b>Slow start.</b> An instance that returns, or that a reload adds, starts with a tenth of its weight
+ * ({@link io.weir.instance.SlowStart}). At the start of the gateway all instances are new alike, and nothing
+ * is to be gained. A slow start never overloads the other instances: where they have their shares of the
+ * limit, it is ignored.
+ *
+ * <p><b>Cap of each instance.</b> The limit in force is at most the cap times the instances that are in, so a
+ * call with a permit finds an instance with room. The entry into an instance is a CAS below the cap. If an
+ * instance opens between a call's permit and its entry, the call may find no room: it gives its permit back
+ * and waits in the queue. Calls that hung in an instance when it opened have left the count; after its
+ * return, they exceed the cap until they end.
  *
  * <p>A call that fails on one instance, and is sent again, goes to an instance that has not failed it yet
  * ({@link io.weir.instance.TriedInstances}). A call that was not sent is sent again without a {@code retry},
@@ -23,8 +37,13 @@
  * one. Round-robin sends a slow instance as many calls as a fast one. Envoy's panic mode, which sends calls
  * to ejected instances when few are left, makes callers wait for instances that are known to be down.
  *
- * <p>Limitations: a name with several addresses is one instance. A new instance gets its full share at once.
- * A WebSocket and a stream do not count as load. An adaptive limit does not learn while an instance is out.
+ * <p>A WebSocket and a stream count as load until they end, also while they are idle.
+ *
+ * <p>Limitations: a name with several addresses is one instance. An adaptive limit does not learn while an
+ * instance is out, nor while the cap of the instances is below it. Slow start follows time, not the number of
+ * calls that an instance has answered. A key of {@code hash} has one instance, so its calls are not repeated
+ * on the same one but on the next of the ring. The share of an instance in the keys differs by about 3 % from
+ * its weight.
  *
  * <p><b>Pools.</b> Each instance has a pool of its own ({@link io.weir.instance.Pool}), so that no backend
  * uses up the connections of another. The pool has a connection for every permit and every probe. It has as

@@ -208,7 +208,9 @@ public final class BackendFactory {
     private Instances instances(ManagedBackend before, BackendProperties properties, BackendPlan plan) {
         Backend old = before.backend();
         boolean isReusable = pools.isReusable(before, properties);
-        if (isReusable && properties.addresses().equals(before.properties().addresses())) {
+        if (isReusable
+                && properties.addresses().equals(before.properties().addresses())
+                && properties.loadBalancing().equals(before.properties().loadBalancing())) {
             return old.instances();
         }
         String name = old.name();
@@ -220,11 +222,15 @@ public final class BackendFactory {
                     .orElse(null);
             Pool pool = known != null && isReusable ? known.pool() : pool(name, properties, address.uri(), plan);
             if (known == null || old.instances().isSingle()) {
-                return new Instance(
+                Instance created = new Instance(
                         address.uri(),
                         address.weight(),
                         pool,
                         instanceHealth(name, properties, address.uri(), permits));
+                if (known == null) {
+                    created.startSlowly(nanoClock.getAsLong());
+                }
+                return created;
             }
             return pool == known.pool()
                     ? known.withWeight(address.weight())
@@ -240,8 +246,13 @@ public final class BackendFactory {
         }
         Instance first = all.getFirst();
         return all.size() == 1
-                ? Instances.of(new Instance(first.uri(), first.pool(), health))
-                : Instances.of(all, health, bound -> ThreadLocalRandom.current().nextInt(bound), onOpened);
+                ? Instances.of(new Instance(first.uri(), first.pool(), health), properties.loadBalancing())
+                : Instances.of(
+                        all,
+                        health,
+                        properties.loadBalancing(),
+                        bound -> ThreadLocalRandom.current().nextInt(bound),
+                        onOpened);
     }
 
     private Health instanceHealth(String name, BackendProperties properties, URI uri, CompartmentPermits permits) {

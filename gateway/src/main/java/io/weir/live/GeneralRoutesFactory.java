@@ -1,6 +1,5 @@
 package io.weir.live;
 
-import io.weir.door.GeneralRoutes;
 import io.weir.door.LiveRoutes;
 import java.net.URI;
 import java.util.ArrayList;
@@ -14,7 +13,6 @@ import org.springframework.cloud.gateway.config.GatewayProperties;
 import org.springframework.cloud.gateway.config.PropertiesRouteDefinitionLocator;
 import org.springframework.cloud.gateway.event.PredicateArgsEvent;
 import org.springframework.cloud.gateway.filter.FilterDefinition;
-import org.springframework.cloud.gateway.filter.WeightCalculatorWebFilter;
 import org.springframework.cloud.gateway.filter.factory.GatewayFilterFactory;
 import org.springframework.cloud.gateway.handler.predicate.RoutePredicateFactory;
 import org.springframework.cloud.gateway.route.CompositeRouteDefinitionLocator;
@@ -76,7 +74,7 @@ public final class GeneralRoutesFactory {
      * @param routes the routes as Spring Cloud Gateway matches them
      * @param sources the same routes with their definitions, in the same order
      */
-    record Result(Inputs inputs, GeneralRoutes routes, List<RouteSource> sources) {}
+    record Result(Inputs inputs, List<Route> routes, List<RouteSource> sources) {}
 
     /**
      * Creates the routes, in matching order. Returns the previous result if its inputs are equal.
@@ -93,12 +91,9 @@ public final class GeneralRoutesFactory {
                 context,
                 () -> conversion,
                 () -> context.getBeanProvider(Validator.class).getIfAvailable());
-        WeightCalculatorWebFilter weights =
-                new WeightCalculatorWebFilter(context.getBeanProvider(RouteLocator.class), configuration);
         configuration.setApplicationEventPublisher(event -> {
-            if (event instanceof PredicateArgsEvent arguments) {
-                weights.handle(arguments);
-            } else {
+            // The weights of routes: WeightedGroups reads them from the definitions.
+            if (!(event instanceof PredicateArgsEvent)) {
                 context.publishEvent(event);
             }
         });
@@ -110,7 +105,7 @@ public final class GeneralRoutesFactory {
         inputs.definitions().forEach(definition -> byId.put(String.valueOf(definition.getId()), definition));
         Result result = new Result(
                 inputs,
-                new GeneralRoutes(List.copyOf(routes), weights),
+                List.copyOf(routes),
                 routes.stream()
                         .map(route -> new RouteSource(route.getId(), route.getUri(), byId.get(route.getId())))
                         .toList());

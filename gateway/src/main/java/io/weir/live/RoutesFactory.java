@@ -9,6 +9,7 @@ import io.weir.door.RouteMatcher;
 import io.weir.door.RouteTable;
 import io.weir.door.RouteView;
 import io.weir.door.Routes;
+import io.weir.door.WeightedGroups;
 import io.weir.engine.Backend;
 import io.weir.engine.InFlightCounter;
 import io.weir.engine.Mode;
@@ -16,6 +17,7 @@ import io.weir.engine.Route;
 import io.weir.engine.RouteObserver;
 import io.weir.fallback.Fallback;
 import io.weir.fallback.FallbackProperties;
+import io.weir.instance.HashKey;
 import io.weir.limit.OverdueCalls;
 import io.weir.limit.Priority;
 import io.weir.limit.QueueingBulkhead;
@@ -31,6 +33,7 @@ import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
@@ -48,7 +51,7 @@ public final class RoutesFactory {
     private static final RouteMatcher ANY_REQUEST = new RouteMatcher(List.of(), List.of(), List.of(), false);
 
     private static final RouteProperties DEFAULTS =
-            new RouteProperties(null, Mode.REQUEST, null, null, null, null, null, Priority.NORMAL, false);
+            new RouteProperties(null, Mode.REQUEST, null, null, null, null, null, Priority.NORMAL, false, null);
 
     private final GeneralRoutesFactory generalRoutes;
     private final RouteCompiler compiler;
@@ -100,13 +103,18 @@ public final class RoutesFactory {
 
         RouteTable.Entry entry(@Nullable Route route, boolean compiled, boolean preservePath) {
             if (compilation == null) {
-                return new RouteTable.Entry(ANY_REQUEST, null);
+                return new RouteTable.Entry(source.id(), ANY_REQUEST, List.of(), null);
             }
+            List<String> groups = compilation.weights().stream()
+                    .map(WeightedGroups.Member::group)
+                    .toList();
             if (!compiled || route == null) {
-                return new RouteTable.Entry(compilation.matcher(), null);
+                return new RouteTable.Entry(source.id(), compilation.matcher(), groups, null);
             }
             return new RouteTable.Entry(
+                    source.id(),
                     compilation.matcher(),
+                    groups,
                     new CompiledRoute(
                             route,
                             compilation.matcher(),
@@ -214,14 +222,28 @@ public final class RoutesFactory {
                 }
                 entries.add(planned.entry(route, compiled, preservePath));
             }
+            WeightedGroups weights = weights(plan);
             return new Routes(
-                    new RouteTable(entries),
+                    new RouteTable(entries, weights),
                     byId,
                     backends,
                     List.copyOf(views),
                     Set.copyOf(pathPreserving),
                     plan.general.routes(),
+                    weights,
                     new InFlightCounter());
+        }
+
+        private WeightedGroups weights(Plan plan) {
+            List<WeightedGroups.Member> members = plan.routes.stream()
+                    .map(PlannedRoute::compilation)
+                    .filter(Objects::nonNull)
+                    .flatMap(compilation -> compilation.weights().stream())
+                    .toList();
+            return new WeightedGroups(members, id -> {
+                String sticky = properties.getOrDefault(id, DEFAULTS).sticky();
+                return sticky == null ? null : HashKey.of(sticky);
+            });
         }
 
         private @Nullable Backend backend(URI uri) {

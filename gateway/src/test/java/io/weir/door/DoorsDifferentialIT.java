@@ -360,6 +360,19 @@ class DoorsDifferentialIT {
                         .route(1, List.of("Path=/{y}/**"), "SetPath=/both/{y}")
                         .notCompiled()
                         .cases(get("/o/a").to("/both/o"), get("/o/a/b").to("/both/o")),
+                row("weights of which only one is not 0")
+                        .route(0, List.of("Path=/o/**", "Weight=zero, 0"), "SetPath=/never")
+                        .route(1, List.of("Path=/o/a", "Weight=zero, 3", "Weight=other, 1"), "SetPath=/weighted")
+                        .route(2, List.of("Path=/o/**"), "SetPath=/rest")
+                        .cases(
+                                get("/o/a").to("/weighted"),
+                                get("/o/b").to("/rest"),
+                                get("/p").none()),
+                row("a weight beside a predicate that only the general door can match")
+                        .route(0, List.of("Path=/o/**", "Weight=general, 0", "After=2020-01-01T00:00:00Z"))
+                        .route(1, List.of("Path=/o/**", "Weight=general, 1"), "SetPath=/weighted")
+                        .notCompiled()
+                        .cases(get("/o/a").to("/weighted")),
                 row("a variable of the host")
                         .when("Host={shop}.example.org", "Path=/a")
                         .then("SetPath=/{shop}")

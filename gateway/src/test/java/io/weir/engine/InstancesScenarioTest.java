@@ -6,6 +6,8 @@ import io.github.resilience4j.circuitbreaker.CircuitBreaker.State;
 import io.netty.handler.codec.http.HttpMethod;
 import io.weir.engine.InstancesSimulation.Replica;
 import io.weir.engine.TrafficSimulation.Fault;
+import io.weir.instance.LoadBalancingPolicy;
+import io.weir.instance.LoadBalancingProperties;
 import io.weir.outcome.Reason;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -27,6 +29,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class InstancesScenarioTest {
 
     private static final Duration DEADLINE = Duration.ofMillis(800);
+    private static final Duration CALM = Duration.ofMillis(20);
     private static final int LIMIT = 60;
     private static final int MOST_FAILED_CALLS = 6;
     private static final int MOST_CALLS_IN_A_HANG = 8;
@@ -78,7 +81,7 @@ class InstancesScenarioTest {
                     .isZero();
         }
         if (fault == Fault.HANG) {
-            // Those who wait in the instance when it is ejected go to another one.
+            // Calls that wait in the instance when it is ejected go to another one.
             assertThat(failed).as("calls that waited alone").isLessThan(MOST_FAILED_CALLS);
         }
 
@@ -211,5 +214,178 @@ class InstancesScenarioTest {
         simulation.endings.clear();
         simulation.traffic(20, Duration.ofSeconds(1));
         assertThat(simulation.answeredShare()).isEqualTo(1);
+    }
+
+    // ---------------------------------------------------------------- slow start
+
+    /** The 99th percentile of the times of all callers. */
+    private static long p99(InstancesSimulation simulation) {
+        List<Long> times = simulation.endings.stream()
+                .map(TrafficSimulation.Ending::nanos)
+                .sorted()
+                .toList();
+        return times.get(times.size() * 99 / 100);
+    }
+
+    /** The ten seconds after the return of an instance that is cold. */
+    private static InstancesSimulation returnOfAColdInstance(
+            LoadBalancingPolicy policy, Duration slowStart, int perSecond, long seed) {
+        LoadBalancingProperties balancing = new LoadBalancingProperties(policy, null, slowStart, null);
+        InstancesSimulation simulation = new InstancesSimulation(3, DEADLINE, LIMIT, seed, balancing);
+        simulation.traffic(perSecond, Duration.ofSeconds(20));
+        Replica restarted = simulation.replicas.getFirst();
+        restarted.fault = Fault.REFUSED;
+        simulation.traffic(perSecond, Duration.ofSeconds(10));
+        assertThat(restarted.isOpen()).isTrue();
+        restarted.fault = Fault.NONE;
+        restarted.coldSince = simulation.now();
+        while (!restarted.instance.isIn()) {
+            simulation.traffic(perSecond, Duration.ofMillis(10));
+        }
+        simulation.endings.clear();
+        simulation.traffic(perSecond, Duration.ofSeconds(10));
+        assertThat(simulation.answeredShare()).isEqualTo(1);
+        return simulation;
+    }
+
+    /** Callers whose answers took three times the calm's. */
+    private static long slowAnswers(InstancesSimulation simulation) {
+        long limitNanos = 3 * CALM.toNanos();
+        return simulation.endings.stream()
+                .filter(ending -> ending.nanos() > limitNanos)
+                .count();
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {20, 300, 1000})
+    void startsAColdInstanceSlowly(int perSecond) {
+        long slowAnswers = 0;
+        long without = 0;
+        for (long seed = 1; seed <= 8; seed++) {
+            InstancesSimulation slowStart =
+                    returnOfAColdInstance(LoadBalancingPolicy.LEAST_LATENCY, Duration.ofSeconds(10), perSecond, seed);
+            assertThat(Duration.ofNanos(p99(slowStart))).as("p99").isLessThanOrEqualTo(CALM.multipliedBy(3));
+            slowAnswers += slowAnswers(slowStart);
+            without += slowAnswers(
+                    returnOfAColdInstance(LoadBalancingPolicy.LEAST_LATENCY, Duration.ZERO, perSecond, seed));
+        }
+        assertThat(slowAnswers).as("slow answers").isLessThan(without);
+    }
+
+    @Test
+    void startsAColdInstanceSlowlyWhereLatencyDoesNotDecide() {
+        InstancesSimulation slowStart =
+                returnOfAColdInstance(LoadBalancingPolicy.ROUND_ROBIN, Duration.ofSeconds(10), 300, SEED);
+        InstancesSimulation without = returnOfAColdInstance(LoadBalancingPolicy.ROUND_ROBIN, Duration.ZERO, 300, SEED);
+        assertThat(slowAnswers(slowStart)).as("slow answers").isLessThan(slowAnswers(without) / 2);
+        assertThat(p99(slowStart)).as("p99").isLessThan(p99(without));
+    }
+
+    // ---------------------------------------------------------------- the cap of each instance
+
+    private static InstancesSimulation capped(int cap, long seed) {
+        return new InstancesSimulation(
+                3,
+                DEADLINE,
+                LIMIT,
+                seed,
+                new LoadBalancingProperties(LoadBalancingPolicy.LEAST_LATENCY, null, Duration.ofSeconds(10), cap));
+    }
+
+    @ParameterizedTest
+    @ValueSource(longs = {1, 2, 3})
+    void neverExceedsTheCapOfAnInstance(long seed) {
+        InstancesSimulation simulation = capped(2, seed);
+        assertThat(simulation.bulkhead.maxConcurrentCalls()).as("limit").isEqualTo(6);
+        // Six calls of 20 ms: room for 300 in a second.
+        simulation.traffic(200, Duration.ofSeconds(20));
+        assertThat(simulation.answeredShare())
+                .as("the queue absorbs the bursts")
+                .isGreaterThan(0.99);
+        assertThat(simulation.replicas)
+                .allSatisfy(replica -> assertThat(replica.mostInside).isEqualTo(2));
+
+        Replica bad = simulation.replicas.getFirst();
+        for (Fault fault : List.of(Fault.ERRORS, Fault.REFUSED, Fault.RESET)) {
+            bad.fault = fault;
+            simulation.traffic(290, Duration.ofSeconds(5));
+            assertThat(simulation.bulkhead.maxConcurrentCalls()).as("limit").isEqualTo(4);
+            bad.fault = Fault.NONE;
+            simulation.traffic(150, Duration.ofSeconds(5));
+            assertThat(simulation.bulkhead.maxConcurrentCalls()).as("limit").isEqualTo(6);
+        }
+        simulation.advance(DEADLINE);
+        assertThat(simulation.replicas)
+                .allSatisfy(replica -> assertThat(replica.mostInside).isEqualTo(2));
+        assertThat(simulation.replicas)
+                .allSatisfy(replica -> assertThat(replica.inside).isZero());
+        assertThat(simulation.bulkhead.inUse()).as("permits").isZero();
+        assertThat(simulation.bulkhead.queued()).as("waiting").isZero();
+    }
+
+    @Test
+    void waitsForAnotherPermitIfAnInstanceOpensAfterTheGrant() {
+        InstancesSimulation simulation = capped(2, SEED);
+        for (int i = 0; i < 6; i++) {
+            simulation.call();
+        }
+        assertThat(simulation.replicas)
+                .allSatisfy(replica -> assertThat(replica.inside).isEqualTo(2));
+        simulation.call();
+        simulation.call();
+        assertThat(simulation.bulkhead.queued()).isEqualTo(2);
+        // The permits that the opening gives back are on their way to the two when the limit shrinks.
+        simulation.replicas.getFirst().instance.health().resilience4j().transitionToOpenState();
+        simulation.advance(DEADLINE);
+        assertThat(simulation.endings).hasSize(8).allMatch(TrafficSimulation.Ending::isAnswered);
+        assertThat(simulation.replicas)
+                .allSatisfy(replica -> assertThat(replica.mostInside).isEqualTo(2));
+        assertThat(simulation.bulkhead.inUse()).as("permits").isZero();
+    }
+
+    // ---------------------------------------------------------------- streams
+
+    @Test
+    void ejectsAnInstanceThatHangsWithAsManyCallsAsItsCap() {
+        InstancesSimulation simulation = capped(2, SEED);
+        simulation.traffic(100, Duration.ofSeconds(5));
+        simulation.endings.clear();
+        simulation.replicas.getFirst().fault = Fault.HANG;
+        simulation.traffic(100, Duration.ofSeconds(15));
+        assertThat(simulation.replicas.getFirst().isOpen()).isTrue();
+        assertThat(simulation.failed()).as("callers who got no answer").isLessThanOrEqualTo(2);
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void countsStreamsAsLoad(boolean isWebSocket) {
+        InstancesSimulation simulation = calm(3, 20);
+        List<Exchange> open = new ArrayList<>();
+        for (int i = 0; i < 60; i++) {
+            open.add(isWebSocket ? simulation.openWebSocket() : simulation.openStream());
+            simulation.advance(Duration.ofMillis(50));
+        }
+        assertThat(simulation.bulkhead.inUse()).as("permits").isZero();
+        assertThat(simulation.replicas)
+                .allSatisfy(replica -> assertThat(replica.instance.streams()).isBetween(18, 22));
+
+        Replica first = simulation.replicas.getFirst();
+        // The streams of the first instance end, so it gets the next ones.
+        open.stream()
+                .filter(exchange -> exchange.record().instance() == first.instance)
+                .forEach(Exchange::callerLeft);
+        assertThat(first.instance.streams()).isZero();
+        for (int i = 0; i < 90; i++) {
+            open.add(isWebSocket ? simulation.openWebSocket() : simulation.openStream());
+            simulation.advance(Duration.ofMillis(50));
+        }
+        assertThat(simulation.replicas)
+                .allSatisfy(replica -> assertThat(replica.instance.streams()).isBetween(38, 50));
+        assertThat(Duration.ofNanos(first.instance.lastLatencyNanos()))
+                .as("the latency is that of the head")
+                .isLessThan(Duration.ofMillis(50));
+        open.forEach(Exchange::callerLeft);
+        assertThat(simulation.replicas)
+                .allSatisfy(replica -> assertThat(replica.instance.streams()).isZero());
     }
 }

@@ -12,6 +12,7 @@ import io.weir.health.Probe;
 import io.weir.instance.ConnectionProperties;
 import io.weir.instance.Instance;
 import io.weir.instance.Instances;
+import io.weir.instance.LoadBalancingProperties;
 import io.weir.instance.Pool;
 import io.weir.instance.UpstreamProtocol;
 import io.weir.limit.LimitInForce;
@@ -53,9 +54,21 @@ final class InstancesSimulation {
         int faultyCallsAtEjection = -1;
 
         int probes;
+        /** Calls in the instance now, probes excluded. */
+        int inside;
+        /** The largest number of calls in the instance at a time. */
+        int mostInside;
+        /** The moment at which the instance started cold; its calls take up to ten times as long. */
+        long coldSince = NEVER_COLD;
 
         Replica(Instance instance) {
             this.instance = instance;
+        }
+
+        /** The service time: ten times as long at first, and as usual after five seconds. */
+        private long serviceNanos(long now) {
+            double warmth = coldSince == NEVER_COLD ? 1 : Math.min(1, (now - coldSince) / COLD_NANOS);
+            return (long) (service.toNanos() * (1 + 9 * (1 - warmth)));
         }
 
         boolean isOpen() {
@@ -72,6 +85,9 @@ final class InstancesSimulation {
             null,
             LoopResources.create("instances", 1, true));
 
+    private static final int MAX_STREAMS = 1000;
+    private static final long NEVER_COLD = Long.MIN_VALUE;
+    private static final double COLD_NANOS = TimeUnit.SECONDS.toNanos(5);
     private static final double FAILING_SHARE = 0.3;
     private static final long RESET_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 
@@ -91,9 +107,14 @@ final class InstancesSimulation {
     private final Random random;
     private final Engine engine;
     private final Route route;
+    private final Route streams;
     private final LimitInForce limitInForce;
 
     InstancesSimulation(int count, Duration deadline, int limit, long seed) {
+        this(count, deadline, limit, seed, LoadBalancingProperties.defaults());
+    }
+
+    InstancesSimulation(int count, Duration deadline, int limit, long seed, LoadBalancingProperties balancing) {
         channel.freezeTime();
         random = new Random(seed);
         // Far from zero, as on a real machine.
@@ -118,14 +139,18 @@ final class InstancesSimulation {
             replicas.add(new Replica(new Instance(URI.create(address), 1, POOL, own)));
         }
         instances = Instances.of(
-                replicas.stream().map(replica -> replica.instance).toList(), health, random::nextInt, engine::leave);
+                replicas.stream().map(replica -> replica.instance).toList(),
+                health,
+                balancing,
+                random::nextInt,
+                engine::leave);
         instances.takeOver();
         BackendSettings backendSettings = new BackendSettings(
                 "orders",
                 deadline.toNanos(),
                 deadline.toNanos() / 2,
                 TimeUnit.SECONDS.toNanos(1),
-                deadline.toNanos(),
+                TimeUnit.HOURS.toNanos(1),
                 BackendSettings.bits(Set.of(500)),
                 BackendSettings.bits(Set.of()),
                 Enforcement.FULL);
@@ -133,18 +158,23 @@ final class InstancesSimulation {
                 backendSettings,
                 bulkhead,
                 limitInForce,
-                new QueueingBulkhead(1, 0),
+                new QueueingBulkhead(MAX_STREAMS, 0),
                 null,
                 instances,
                 new RetryBudget(new RetryBudgetProperties(20, 10), now()),
                 new ServiceTimeEstimate(new LittlesLawProperties(Duration.ofSeconds(10)), health, this::now),
                 null,
                 BackendObserver.NONE);
-        route = new Route(
+        route = route(backend, deadline, Mode.REQUEST);
+        streams = route(backend, deadline, Mode.STREAM);
+    }
+
+    private Route route(Backend backend, Duration deadline, Mode mode) {
+        return new Route(
                 "orders",
                 backend,
                 deadline.toNanos(),
-                Mode.REQUEST,
+                mode,
                 null,
                 null,
                 null,
@@ -201,10 +231,27 @@ final class InstancesSimulation {
 
     /** A caller arrives. */
     void call() {
+        start(route, false);
+    }
+
+    /** A caller opens a stream, which its backend never ends. */
+    Exchange openStream() {
+        return start(streams, false);
+    }
+
+    /** A caller opens a WebSocket, which its backend never closes. */
+    Exchange openWebSocket() {
+        return start(route, true);
+    }
+
+    private Exchange start(Route to, boolean isWebSocket) {
         FakeCaller caller = new FakeCaller(channel);
         caller.method = method;
         caller.hasBody = !method.equals(HttpMethod.GET);
-        new Exchange(engine, route, caller, now()).start();
+        caller.webSocket = isWebSocket;
+        Exchange exchange = new Exchange(engine, to, caller, now());
+        exchange.start();
+        return exchange;
     }
 
     /** Callers arrive at random moments, so many in a second, for this time. */
@@ -274,21 +321,44 @@ final class InstancesSimulation {
         if (met != Fault.REFUSED) {
             attempt.connects();
         }
+        replica.inside++;
+        replica.mostInside = Math.max(replica.mostInside, replica.inside);
+        attempt.onCancel = () -> replica.inside--;
         if (met == Fault.HANG) {
             return attempt;
         }
         if (met == Fault.RESET || met == Fault.REFUSED) {
-            schedule(RESET_NANOS, attempt::fails);
+            schedule(RESET_NANOS, () -> {
+                if (attempt.cancelled == 0) {
+                    replica.inside--;
+                    attempt.onCancel = () -> {};
+                    attempt.fails();
+                }
+            });
+            return attempt;
+        }
+        if (exchange.isStream()) {
+            schedule(replica.serviceNanos(now), () -> {
+                if (exchange.isWebSocket()) {
+                    attempt.opensTunnel();
+                } else {
+                    attempt.begins(200);
+                }
+            });
             return attempt;
         }
         boolean good = met == Fault.NONE || (met == Fault.SOME_ERRORS && random.nextDouble() >= FAILING_SHARE);
         // An error is faster than an answer.
-        schedule(good ? replica.service.toNanos() : RESET_NANOS, () -> answer(exchange, attempt, good ? 200 : 500));
+        schedule(
+                good ? replica.serviceNanos(now) : RESET_NANOS,
+                () -> answer(exchange, replica, attempt, good ? 200 : 500));
         return attempt;
     }
 
-    private static void answer(Exchange exchange, FakeAttempt attempt, int status) {
+    private static void answer(Exchange exchange, Replica replica, FakeAttempt attempt, int status) {
         if (attempt.cancelled == 0) {
+            replica.inside--;
+            attempt.onCancel = () -> {};
             attempt.beginsSmallAnswer(status).answers();
             exchange.flushed();
         }
@@ -301,7 +371,7 @@ final class InstancesSimulation {
         Health probed = instance.health();
         boolean good = met == Fault.NONE || (met == Fault.SOME_ERRORS && random.nextDouble() >= FAILING_SHARE);
         if (good) {
-            schedule(replica.service.toNanos(), () -> probed.probeAnswered(probe, now()));
+            schedule(replica.serviceNanos(now()), () -> probed.probeAnswered(probe, now()));
         } else {
             schedule(met == Fault.HANG ? probe.patienceNanos() : RESET_NANOS, () -> probed.probeFailed(probe));
         }

@@ -1,6 +1,7 @@
 package io.weir.config.check;
 
 import io.weir.config.check.ValidValues.Entry;
+import io.weir.instance.LoadBalancingPolicy;
 import java.net.URI;
 import java.util.Collection;
 import java.util.HashMap;
@@ -50,6 +51,7 @@ final class BackendsCheck {
                         location, path, null, "1 to 63 of a-z, 0-9 and -; a letter first, a letter or digit last"));
             }
             checkAddresses(path, location);
+            checkLoadBalancing(path + ".load-balancing");
             validValues.explicit(path + ".connection.ssl-bundle").ifPresent(bundle -> checkSslBundle(path, bundle));
         });
         EQUIVALENTS.forEach(
@@ -93,6 +95,23 @@ final class BackendsCheck {
                         report(entry, "another address than " + other);
                     }
                 }));
+    }
+
+    /** A hash has a key, and only a hash. */
+    private void checkLoadBalancing(String path) {
+        Entry key = validValues.explicit(path + ".hash-key").orElse(null);
+        if (key == null && !RawTree.at(root, path + ".hash-key").isEmpty()) {
+            // PropertiesCheck has reported the key.
+            return;
+        }
+        validValues.get(path + ".policy").ifPresent(policy -> {
+            boolean isHash = policy.value() == LoadBalancingPolicy.HASH;
+            if (isHash && key == null) {
+                report(policy, "also a hash-key");
+            } else if (!isHash && key != null) {
+                report(key, "also policy: hash");
+            }
+        });
     }
 
     /** The configured addresses of a backend. */

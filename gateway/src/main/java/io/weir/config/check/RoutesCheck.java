@@ -1,6 +1,7 @@
 package io.weir.config.check;
 
 import io.weir.config.check.RawTree.Setting;
+import io.weir.config.check.ValidValues.Entry;
 import java.lang.annotation.Annotation;
 import java.net.URI;
 import java.net.URISyntaxException;
@@ -16,6 +17,7 @@ import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.bind.BindException;
+import org.springframework.cloud.gateway.support.WeightConfig;
 import org.springframework.core.env.Environment;
 
 /**
@@ -59,7 +61,10 @@ final class RoutesCheck {
 
     /** A route with valid predicates, its template variables and its valid filters. */
     private record ResolvedRoute(
-            String id, TemplateVariables variables, List<DefinitionsCheck.ValidDefinition> filters) {}
+            String id,
+            TemplateVariables variables,
+            List<DefinitionsCheck.ValidDefinition> filters,
+            List<String> weightedGroups) {}
 
     private static final Set<String> TIMEOUTS = Set.of("response-timeout", "connect-timeout");
 
@@ -98,8 +103,35 @@ final class RoutesCheck {
                     Stream.concat(route.filters().stream(), defaults.stream()).toList();
             filters.forEach(filter -> definitions.checkVariables(filter, route.variables(), route.id()));
             checkPreservedPath(route.id(), filters);
+            checkSticky(route);
         }
         return routes;
+    }
+
+    /** A sticky route is in a weighted group, and all routes of the group have the same key. */
+    private void checkSticky(ResolvedRoute route) {
+        Optional<Entry> sticky = sticky(route.id());
+        if (route.weightedGroups().isEmpty()) {
+            sticky.ifPresent(entry -> report(entry, "also the predicate Weight, since it chooses a route of a group"));
+            return;
+        }
+        resolvedRoutes.stream()
+                .filter(other -> !other.id().equals(route.id())
+                        && other.weightedGroups().stream().anyMatch(route.weightedGroups()::contains))
+                .filter(other -> !sticky(other.id())
+                        .map(Entry::value)
+                        .equals(sticky(route.id()).map(Entry::value)))
+                .findFirst()
+                .ifPresent(other -> sticky.ifPresent(
+                        entry -> report(entry, "the same for route " + other.id() + " of the same weighted group")));
+    }
+
+    private Optional<Entry> sticky(String id) {
+        return validValues.explicit("weir.routes." + id + ".sticky");
+    }
+
+    private void report(Entry entry, String expected) {
+        problems.accept(ConfigurationProblem.expected(entry.location(), entry.path(), entry.text(), expected));
     }
 
     private void checkPreservedPath(String id, List<DefinitionsCheck.ValidDefinition> filters) {
@@ -209,12 +241,16 @@ final class RoutesCheck {
                 .flatMap(list -> definitions.filters(list, backend, displayId).stream())
                 .toList();
         if (predicateResults.stream().allMatch(Optional::isPresent)) {
-            TemplateVariables variables = new TemplateVariables(predicateResults.stream()
+            List<Object> arguments = predicateResults.stream()
                     .flatMap(Optional::stream)
                     .flatMap(List::stream)
                     .map(DefinitionsCheck.ValidDefinition::config)
-                    .toList());
-            resolvedRoutes.add(new ResolvedRoute(displayId, variables, filters));
+                    .toList();
+            List<String> weightedGroups = arguments.stream()
+                    .filter(WeightConfig.class::isInstance)
+                    .map(config -> ((WeightConfig) config).getGroup())
+                    .toList();
+            resolvedRoutes.add(new ResolvedRoute(displayId, new TemplateVariables(arguments), filters, weightedGroups));
         }
     }
 

@@ -19,7 +19,9 @@ final class SecretMasking {
     private static final Pattern KEY_NAME = Pattern.compile("(?:^|[-_])key$", Pattern.CASE_INSENSITIVE);
     /** A property that names a kind of key, and has no key as its value. */
     private static final Pattern KIND_OF_KEY = Pattern.compile(
-            "weir\\.(?:routes\\..*\\.rate-?limit|backends\\..+\\.fairness)\\.key", Pattern.CASE_INSENSITIVE);
+            "weir\\.(?:(?:routes\\..*\\.rate-?limit|backends\\..+\\.fairness)\\.key"
+                    + "|backends\\..+\\.load-?balancing\\.hash-?key)",
+            Pattern.CASE_INSENSITIVE);
 
     /** All properties below these but the hosts are masked, so that a misspelt token is masked too. */
     private static final Pattern SECRET_SUBTREE = Pattern.compile(

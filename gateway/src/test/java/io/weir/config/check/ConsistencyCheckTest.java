@@ -343,6 +343,33 @@ class ConsistencyCheckTest {
                                 "true",
                                 "expected: false, because the filter StripPrefix changes the path")),
                 row(
+                        "a sticky route without a weight, and two routes of a group with different keys",
+                        """
+                        spring.cloud.gateway.server.webflux.routes:
+                          - { id: alone, uri: "backend://orders", predicates: ["Path=/a"] }
+                          - { id: stable, uri: "backend://orders", predicates: ["Path=/b", "Weight=g, 9"] }
+                          - { id: canary, uri: "backend://orders", predicates: ["Path=/b", "Weight=g, 1"] }
+                          - { id: other, uri: "backend://orders", predicates: ["Path=/c", "Weight=h, 1"] }
+                        weir:
+                          backends:
+                            orders: { uri: http://orders:8080 }
+                          routes:
+                            alone: { sticky: client-address }
+                            stable: { sticky: "cookie:SID" }
+                            canary: {}
+                            other: { sticky: "header:X-User" }
+                        """,
+                        problem(
+                                10,
+                                "weir.routes.alone.sticky",
+                                "client-address",
+                                "expected: also the predicate Weight, since it chooses a route of a group"),
+                        problem(
+                                11,
+                                "weir.routes.stable.sticky",
+                                "cookie:SID",
+                                "expected: the same for route canary of the same weighted group")),
+                row(
                         "a route's deadline longer than its backend's",
                         """
                         spring.cloud.gateway.server.webflux.routes:

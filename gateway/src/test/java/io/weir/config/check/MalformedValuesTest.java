@@ -432,6 +432,67 @@ class MalformedValuesTest {
                                 null,
                                 "missing; expected: a URI such as http://orders:8080")),
                 row(
+                        "a policy of load balancing that does not exist, and numbers out of range",
+                        """
+                        weir:
+                          backends:
+                            orders:
+                              uri: http://orders:8080
+                              load-balancing:
+                                policy: random
+                                slow-start: 2h
+                                max-concurrent-calls-per-instance: 0
+                        """,
+                        problem(
+                                6,
+                                "weir.backends.orders.load-balancing.policy",
+                                "random",
+                                "expected: least-latency, round-robin or hash"),
+                        problem(7, "weir.backends.orders.load-balancing.slow-start", "2h", "expected: 0 to 1h"),
+                        problem(
+                                8,
+                                "weir.backends.orders.load-balancing.max-concurrent-calls-per-instance",
+                                "0",
+                                "expected: 1 to 1000000")),
+                row(
+                        "a hash without a key",
+                        """
+                        weir:
+                          backends:
+                            orders:
+                              uri: http://orders:8080
+                              load-balancing: { policy: hash }
+                        """,
+                        problem(5, "weir.backends.orders.load-balancing.policy", "hash", "expected: also a hash-key")),
+                row(
+                        "a hash key without a hash",
+                        """
+                        weir:
+                          backends:
+                            orders:
+                              uri: http://orders:8080
+                              load-balancing: { hash-key: "cookie:SESSION" }
+                        """,
+                        problem(
+                                5,
+                                "weir.backends.orders.load-balancing.hash-key",
+                                "cookie:SESSION",
+                                "expected: also policy: hash")),
+                row(
+                        "a hash key of an unknown kind",
+                        """
+                        weir:
+                          backends:
+                            orders:
+                              uri: http://orders:8080
+                              load-balancing: { policy: hash, hash-key: "query:user" }
+                        """,
+                        problem(
+                                5,
+                                "weir.backends.orders.load-balancing.hash-key",
+                                "query:user",
+                                "expected: client-address, header:NAME or cookie:NAME")),
+                row(
                         "instances that are no list",
                         """
                         weir:

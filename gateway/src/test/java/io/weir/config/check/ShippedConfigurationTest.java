@@ -87,7 +87,9 @@ class ShippedConfigurationTest {
         return DISABLED.matcher(Files.readString(file))
                 .replaceAll("$1$2")
                 // The header of trusted proxies needs one.
-                .replace("trusted-proxies: []", "trusted-proxies: [ 10.0.0.0/24 ]");
+                .replace("trusted-proxies: []", "trusted-proxies: [ 10.0.0.0/24 ]")
+                .replace("policy: least-latency", "policy: hash")
+                .replace("\"Path=/orders/**\"", "\"Path=/orders/**\", \"Weight=orders, 1\"");
     }
 
     @Test
