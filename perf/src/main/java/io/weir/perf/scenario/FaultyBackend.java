@@ -14,6 +14,9 @@ import java.time.Duration;
 final class FaultyBackend implements AutoCloseable {
 
     private static final int TLS_HANDSHAKE = 0x16;
+    /** At a byte a second, the answer takes longer than the deadline. Without a deadline it ends soon. */
+    private static final int TRICKLED_BYTES = 5;
+
     private static final String OK = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
     private final ServerSocket server;
@@ -82,8 +85,8 @@ final class FaultyBackend implements AutoCloseable {
                 return false;
             }
             case "trickles" -> {
-                writeBody(out, 100, 0);
-                while (true) {
+                writeBody(out, TRICKLED_BYTES, 0);
+                for (int i = 0; i < TRICKLED_BYTES; i++) {
                     write(out, ".");
                     Thread.sleep(Duration.ofSeconds(1));
                 }

@@ -16,22 +16,15 @@ import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.api.parallel.Execution;
-import org.junit.jupiter.api.parallel.ExecutionMode;
-import org.junit.jupiter.api.parallel.ResourceLock;
 
 /**
  * A short containment: the gateway contains the fault, and the run fails without its protections. It waits
- * for most of its time, and binds no latency: perf/measurement runs it beside the scenarios that need little
- * of the processors.
+ * for most of its time, and binds no latency: perf/integration runs it beside the gateway's integration
+ * tests.
  */
 @Timeout(300)
-@Execution(ExecutionMode.CONCURRENT)
-@ResourceLock("overload")
 class ContainmentIT {
 
-    private static final String SCENARIOS =
-            Path.of(System.getProperty("java.io.tmpdir"), "weir-perf").toString();
     private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
     private static final RunOptions OPTIONS = new RunOptions(List.of(), false, true, 4, Optional.empty());
 
@@ -88,17 +81,6 @@ class ContainmentIT {
     }
 
     private static boolean isOurs(ProcessHandle process) {
-        return process.info().commandLine().orElse("").contains("weir-") && !isOfScenario(process);
-    }
-
-    /** A scenario that runs in this JVM at the same time keeps its output in a temporary directory. */
-    private static boolean isOfScenario(ProcessHandle process) {
-        try {
-            return Files.readSymbolicLink(Path.of("/proc", String.valueOf(process.pid()), "fd", "1"))
-                    .toString()
-                    .startsWith(SCENARIOS);
-        } catch (IOException e) {
-            return false;
-        }
+        return process.info().commandLine().orElse("").contains("weir-");
     }
 }

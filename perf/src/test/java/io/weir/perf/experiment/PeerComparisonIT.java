@@ -16,6 +16,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Isolated;
 
 /**
  * One peer for seconds: all kinds of figures are recorded, and all processes are stopped. With {@code
@@ -23,6 +24,7 @@ import org.junit.jupiter.api.io.TempDir;
  */
 @Timeout(300)
 @EnabledIfSystemProperty(named = "peers", matches = "true")
+@Isolated
 class PeerComparisonIT {
 
     private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();

@@ -14,12 +14,14 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Isolated;
 
 /**
  * A short pool-size, as an example of all experiments with a fixed number of callers. With {@code -Plong}.
  */
 @Timeout(300)
 @EnabledIfSystemProperty(named = "peers", matches = "true")
+@Isolated
 class PoolSizeIT {
 
     private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();

@@ -29,6 +29,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Isolated;
 
 /**
  * A gateway that was started elsewhere is measured for seconds. Its backend gets a fault and is healed, and
@@ -36,6 +37,7 @@ import org.junit.jupiter.api.io.TempDir;
  */
 @Timeout(300)
 @EnabledIfSystemProperty(named = "peers", matches = "true")
+@Isolated
 class TargetIT {
 
     private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();

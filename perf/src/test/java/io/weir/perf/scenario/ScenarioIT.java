@@ -8,9 +8,6 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import org.junit.jupiter.api.MethodOrderer;
-import org.junit.jupiter.api.Order;
-import org.junit.jupiter.api.TestMethodOrder;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
@@ -20,27 +17,25 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /**
  * All promises hold on the built jar; without a protection, those that it keeps are broken. The scenarios
- * wait for most of their time: perf/measurement runs two at once, the longest pair first.
+ * wait for most of their time, so perf/measurement runs two at once: a busy one beside a calm one, by a lock
+ * for each kind. Two busy ones would need more processors than a scenario may ask for.
  */
-@TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 @Timeout(300)
 class ScenarioIT {
 
+    private static final String BUSY = "a busy scenario";
+    private static final String CALM = "a calm scenario";
     private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
 
-    /**
-     * Without the bulkhead, another protection may keep the capacity's promises. Two overloads
-     * at once, or one beside the refusals, would need more processors than a scenario may ask for.
-     */
+    /** Without the bulkhead, another protection may keep the capacity's promises. */
     @ParameterizedTest(name = "{0}")
     @CsvSource(delimiter = '|', emptyValue = "", textBlock = """
                     ''       | '' | ''
                     bulkhead | a full bulkhead opens no breaker | \
                         overload: answered 200 within 1 s, of the backend's capacity; after it: answered 200
                     """)
-    @Order(1)
     @Execution(ExecutionMode.CONCURRENT)
-    @ResourceLock("overload")
+    @ResourceLock(BUSY)
     void overloadBreaksPromisesOnlyWithoutProtection(String without, String broken, String perhaps) throws Exception {
         assertBroken("overload", without, broken, perhaps);
     }
@@ -50,8 +45,8 @@ class ScenarioIT {
                     ''       | ''
                     deadline | a byte a second; hang; caller that uploads at a crawl; caller that reads nothing
                     """)
-    @Order(2)
     @Execution(ExecutionMode.CONCURRENT)
+    @ResourceLock(CALM)
     void faultsBreakPromisesOnlyWithoutProtection(String without, String broken) throws Exception {
         assertBroken("faults", without, broken, "");
     }
@@ -63,8 +58,8 @@ class ScenarioIT {
                     circuit-breaker | 100/s: requests during the hang that wait for the whole deadline | \
                         100/s: answered 200 from the heal on (median of 1)
                     """)
-    @Order(3)
     @Execution(ExecutionMode.CONCURRENT)
+    @ResourceLock(CALM)
     void hangBreaksPromisesOnlyWithoutProtection(String without, String broken, String perhaps) throws Exception {
         assertBroken("hang", without, broken, perhaps);
     }
@@ -81,8 +76,8 @@ class ScenarioIT {
                         one of two answers 500, 20/s: ejections, openings of the backend | \
                         one of two answers 500, 20/s: callers without an answer in time
                     """)
-    @Order(4)
     @Execution(ExecutionMode.CONCURRENT)
+    @ResourceLock(BUSY)
     void instancesBreakPromisesOnlyWithoutProtection(String without, String broken, String perhaps) throws Exception {
         assertBroken("instances", without, broken, perhaps);
     }
@@ -104,9 +99,8 @@ class ScenarioIT {
                         five slow calls a second among fast ones, window of 10: refused; \
                         slow uploads, 100: others answered 200; slow uploads, 100: slow, but alive: answered 200
                     """)
-    @Order(5)
     @Execution(ExecutionMode.CONCURRENT)
-    @ResourceLock("overload")
+    @ResourceLock(BUSY)
     void refusalsBreakPromisesOnlyWithoutProtection(String without, String broken) throws Exception {
         assertBroken("refusals", without, broken, "");
     }
