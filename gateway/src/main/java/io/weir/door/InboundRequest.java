@@ -35,6 +35,7 @@ import io.weir.limit.TenantKey;
 import io.weir.outcome.Problem;
 import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiFunction;
@@ -455,6 +456,13 @@ final class InboundRequest implements RequestFacts {
     public String callerAddress() {
         InetSocketAddress peer = CallerPeer.of(channel);
         return peer == null ? "" : forwarding.callerAddress(request.requestHeaders(), peer);
+    }
+
+    /** The caller's address; null if the connection has none. */
+    @Nullable
+    InetAddress clientAddress() {
+        InetSocketAddress peer = CallerPeer.of(channel);
+        return peer == null ? null : forwarding.clientAddress(request.requestHeaders(), peer);
     }
 
     /** The caller's address, or of an IPv6 address its network; empty if the connection has none. */

@@ -155,6 +155,7 @@ final class InstancesSimulation {
                 new UsualTime(),
                 null,
                 Priority.NORMAL,
+                null,
                 null);
     }
 

@@ -169,6 +169,7 @@ final class TrafficSimulation {
                 new UsualTime(),
                 null,
                 Priority.NORMAL,
+                null,
                 null);
     }
 
