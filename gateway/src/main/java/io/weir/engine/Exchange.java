@@ -98,8 +98,8 @@ public final class Exchange {
     }
 
     /**
-     * Refuses a request whose caller may not use the route or is over its quota, and one that cannot be passed
-     * on; otherwise requests a permit.
+     * Refuses a request whose caller may not use the route or is over its quota, and one that cannot be
+     * passed on; otherwise requests a permit.
      */
     private Decision checkRequest() {
         AddressRule access = record.route().access();

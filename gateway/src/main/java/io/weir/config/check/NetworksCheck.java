@@ -50,12 +50,13 @@ final class NetworksCheck {
                     .filter(one -> one.text().equals(network))
                     .findFirst()
                     .orElse(null);
-            Matcher sentence = SENTENCE.matcher(String.valueOf(e.getMessage()));
+            String message = String.valueOf(e.getMessage());
+            Matcher sentence = SENTENCE.matcher(message);
             problems.accept(ConfigurationProblem.of(
                     setting == null ? list.location() : setting.location(),
                     setting == null ? list.path() : setting.path(),
                     network,
-                    sentence.matches() ? sentence.group(2) : e.getMessage()));
+                    sentence.matches() ? String.valueOf(sentence.group(2)) : message));
         }
     }
 }
