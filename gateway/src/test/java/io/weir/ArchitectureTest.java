@@ -39,6 +39,8 @@ class ArchitectureTest {
             Map.entry("drain", Set.of()),
             Map.entry("cluster", Set.of()),
             Map.entry("ratelimit", Set.of()),
+            // Networks.
+            Map.entry("access", Set.of("edge")),
             // A fallback has a bulkhead of its own.
             Map.entry("fallback", Set.of("limit")));
 
@@ -65,6 +67,7 @@ class ArchitectureTest {
                     "fallback",
                     "overload",
                     "ratelimit",
+                    "access",
                     "edge",
                     "cluster",
                     "drain"),

@@ -15,6 +15,7 @@ import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
 import io.weir.outcome.ThrottledLog;
 import io.weir.ratelimit.Quota;
+import java.net.InetAddress;
 import java.util.Map;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
@@ -92,6 +93,11 @@ final class CompiledCaller extends Mono<Void> implements Caller, DelegatingReque
     @Override
     public @Nullable String tenant(TenantKey key) {
         return inbound.tenant(key);
+    }
+
+    @Override
+    public @Nullable InetAddress clientAddress() {
+        return inbound.clientAddress();
     }
 
     @Override

@@ -238,7 +238,15 @@ public final class FrontDoor implements HttpHandler {
     }
 
     private InboundRequest inbound(HttpServerRequest in, HttpServerResponse out, RequestTarget target, String door) {
-        return new InboundRequest(in, out, target, forwarding, priorityHeader, door, readIdleNanos);
+        return new InboundRequest(
+                in,
+                out,
+                target,
+                forwarding,
+                priorityHeader,
+                door,
+                readIdleNanos,
+                properties.securityHeaders());
     }
 
     private Mono<Void> refuse(Refusal refusal, InboundRequest inbound) {

@@ -16,6 +16,7 @@ import io.weir.limit.Priority;
 import io.weir.limit.TenantKey;
 import io.weir.outcome.Refusal;
 import io.weir.ratelimit.Quota;
+import java.net.InetAddress;
 import java.net.URI;
 import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
@@ -161,6 +162,11 @@ final class GeneralCaller implements Caller, DelegatingRequestFacts {
     @Override
     public @Nullable String tenant(TenantKey key) {
         return inbound.tenant(key);
+    }
+
+    @Override
+    public @Nullable InetAddress clientAddress() {
+        return inbound.clientAddress();
     }
 
     @Override

@@ -35,6 +35,7 @@ import io.weir.limit.TenantKey;
 import io.weir.outcome.Problem;
 import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiFunction;
@@ -76,6 +77,7 @@ final class InboundRequest implements RequestFacts {
     private final @Nullable PriorityHeader priorityHeader;
     private final String door;
     private final long readIdleNanos;
+    private final boolean hasSecurityHeaders;
     private boolean hasTunnel;
     private boolean isPriorityRead;
     private @Nullable Priority requestedPriority;
@@ -88,7 +90,8 @@ final class InboundRequest implements RequestFacts {
             Forwarding forwarding,
             @Nullable PriorityHeader priorityHeader,
             String door,
-            long readIdleNanos) {
+            long readIdleNanos,
+            boolean hasSecurityHeaders) {
         this.request = request;
         this.response = response;
         this.channel = ((ChannelOperations<?, ?>) response).channel();
@@ -97,6 +100,7 @@ final class InboundRequest implements RequestFacts {
         this.priorityHeader = priorityHeader;
         this.door = door;
         this.readIdleNanos = readIdleNanos;
+        this.hasSecurityHeaders = hasSecurityHeaders;
         if (channel instanceof Http2StreamChannel) {
             StreamEndHandler.install(channel, request.requestHeaders());
         }
@@ -233,6 +237,7 @@ final class InboundRequest implements RequestFacts {
     /** Adds the fields of every response, and the framing if the backend's body is chunked. */
     void completeResponseHead(HttpHeaders head) {
         head.set(RequestId.X_REQUEST_ID, requestId());
+        writeSecurityHeaders(head);
         if (!head.contains(HttpHeaderNames.CONTENT_LENGTH)) {
             if (HttpVersion.HTTP_1_0.equals(request.version())) {
                 // HTTP/1.0 has no chunks: the end of the connection ends the body.
@@ -244,6 +249,15 @@ final class InboundRequest implements RequestFacts {
         } else if (HttpVersion.HTTP_1_0.equals(request.version()) && request.isKeepAlive()) {
             // An HTTP/1.0 caller keeps the connection only with this field.
             head.set(HttpHeaderNames.CONNECTION, HttpHeaderValues.KEEP_ALIVE);
+        }
+    }
+
+    private void writeSecurityHeaders(HttpHeaders head) {
+        if (hasSecurityHeaders) {
+            String scheme = request.connectionScheme();
+            InetSocketAddress peer = CallerPeer.of(channel);
+            SecurityHeaders.write(
+                    head, peer == null ? scheme : forwarding.callerScheme(request.requestHeaders(), peer, scheme));
         }
     }
 
@@ -261,6 +275,7 @@ final class InboundRequest implements RequestFacts {
     ByteBuf writeRefusal(Refusal refusal) {
         HttpHeaders head = response.responseHeaders();
         head.set(RequestId.X_REQUEST_ID, requestId());
+        writeSecurityHeaders(head);
         if (Problem.isGrpc(request.requestHeaders())) {
             Problem.writeGrpc(refusal, head);
             return Unpooled.EMPTY_BUFFER;
@@ -455,6 +470,13 @@ final class InboundRequest implements RequestFacts {
     public String callerAddress() {
         InetSocketAddress peer = CallerPeer.of(channel);
         return peer == null ? "" : forwarding.callerAddress(request.requestHeaders(), peer);
+    }
+
+    /** The caller's address; null if the connection has none. */
+    @Nullable
+    InetAddress clientAddress() {
+        InetSocketAddress peer = CallerPeer.of(channel);
+        return peer == null ? null : forwarding.clientAddress(request.requestHeaders(), peer);
     }
 
     /** The caller's address, or of an IPv6 address its network; empty if the connection has none. */

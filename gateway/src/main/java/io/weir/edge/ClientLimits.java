@@ -53,7 +53,7 @@ public final class ClientLimits {
     private static final int IPV4_IN_IPV6 = 12;
     private static final int NETWORK_BYTES = 8;
 
-    private final TrustedProxies trusted;
+    private final Networks trusted;
     private final int connectionLimit;
     private final int requestLimit;
     private final boolean limitsConnections;
@@ -69,7 +69,7 @@ public final class ClientLimits {
      * @param maxInFlight the limit on all exchanges in flight
      */
     public ClientLimits(EdgeProperties properties, int maxInFlight) {
-        this.trusted = TrustedProxies.of(properties.trustedProxies());
+        this.trusted = Networks.of("trusted-proxies", properties.trustedProxies());
         this.connectionLimit = properties.connectionsPerClient();
         this.requestLimit = properties.requestsPerClient(maxInFlight);
         this.limitsConnections = connectionLimit < properties.maxConnections();

@@ -69,6 +69,10 @@ import org.springframework.util.unit.DataSize;
  *     otherwise, because gateway and backend may read them differently.
  * @param serverTiming whether responses carry {@code Server-Timing} with the time in the queue and in the
  *     backend.
+ * @param securityHeaders whether responses get the header fields that make browsers careful, unless the
+ *     backend has set them: {@code Strict-Transport-Security: max-age=31536000} (on https, also where a
+ *     trusted proxy has ended TLS), {@code X-Content-Type-Options: nosniff},
+ *     {@code X-Frame-Options: SAMEORIGIN} and {@code Referrer-Policy: strict-origin-when-cross-origin}.
  */
 public record EdgeProperties(
         @DefaultValue("20000") @Min(1) @Max(10_000_000) int maxConnections,
@@ -104,7 +108,8 @@ public record EdgeProperties(
 
         @DefaultValue("off") ProxyProtocol proxyProtocol,
         @DefaultValue("false") boolean allowEncodedSlashes,
-        @DefaultValue("false") boolean serverTiming) {
+        @DefaultValue("false") boolean serverTiming,
+        @DefaultValue("false") boolean securityHeaders) {
 
     private static final int DIRECT_MEMORY_DIVISOR = 10;
 

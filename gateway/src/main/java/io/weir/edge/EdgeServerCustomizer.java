@@ -19,7 +19,7 @@ public final class EdgeServerCustomizer implements NettyServerCustomizer {
     private final EdgeProperties properties;
     private final EdgeRules rules;
     private final ConnectionRegistry connections;
-    private final TrustedProxies balancers;
+    private final Networks balancers;
 
     /**
      * Creates the customizer of one server.
@@ -38,7 +38,7 @@ public final class EdgeServerCustomizer implements NettyServerCustomizer {
             EdgeShedding shedding) {
         this.properties = properties;
         this.rules = EdgeRules.of(properties, drain, listener, shedding);
-        this.balancers = TrustedProxies.of(properties.trustedProxies());
+        this.balancers = Networks.of("trusted-proxies", properties.trustedProxies());
         this.connections = new ConnectionRegistry(properties.maxConnections(), clients);
     }
 

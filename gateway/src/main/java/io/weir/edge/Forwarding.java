@@ -52,7 +52,7 @@ public final class Forwarding {
     /** A power of two. */
     private static final int CACHED_CALLERS = 1024;
 
-    private final TrustedProxies trusted;
+    private final Networks trusted;
     private final AtomicReferenceArray<@Nullable CallerText> callers = new AtomicReferenceArray<>(CACHED_CALLERS);
 
     /** The texts for one caller that asks for one host. */
@@ -65,7 +65,7 @@ public final class Forwarding {
      * @throws IllegalArgumentException if one of their networks is malformed
      */
     public Forwarding(EdgeProperties properties) {
-        this.trusted = TrustedProxies.of(properties.trustedProxies());
+        this.trusted = Networks.of("trusted-proxies", properties.trustedProxies());
     }
 
     /**
@@ -109,7 +109,7 @@ public final class Forwarding {
      * an entry that is not an address ends the search, and the result is the hop that added the entry.
      */
     public String callerAddress(HttpHeaders fromCaller, InetSocketAddress peer) {
-        InetAddress caller = caller(fromCaller, peer);
+        InetAddress caller = clientAddress(fromCaller, peer);
         return caller == null ? text(peer) : NetUtil.toAddressString(caller);
     }
 
@@ -118,7 +118,7 @@ public final class Forwarding {
      * usually has all addresses of it.
      */
     public String callerNetwork(HttpHeaders fromCaller, InetSocketAddress peer) {
-        InetAddress caller = caller(fromCaller, peer);
+        InetAddress caller = clientAddress(fromCaller, peer);
         if (!(caller instanceof Inet6Address)) {
             return caller == null ? text(peer) : NetUtil.toAddressString(caller);
         }
@@ -147,8 +147,8 @@ public final class Forwarding {
         return value.length() <= MAX_NAME_CHARS ? value : value.substring(0, MAX_NAME_CHARS);
     }
 
-    /** Null if the peer has no address. */
-    private @Nullable InetAddress caller(HttpHeaders fromCaller, InetSocketAddress peer) {
+    /** The caller's {@linkplain #callerAddress address}; null if the peer has none. */
+    public @Nullable InetAddress clientAddress(HttpHeaders fromCaller, InetSocketAddress peer) {
         InetAddress nearest = peer.getAddress();
         if (!trusted.contains(nearest)) {
             return nearest;

@@ -105,7 +105,7 @@
  *   <li>{@code proxy-protocol: optional} guesses from the first bytes, which the specification forbids
  *       because a caller behind a balancer without the protocol can forge them. It exists to introduce the
  *       protocol without an interruption.
- *   <li>{@link io.weir.edge.TrustedProxies} does not use Netty's {@code IpSubnetFilterRule} (4.2.18). That
+ *   <li>{@link io.weir.edge.Networks} does not use Netty's {@code IpSubnetFilterRule} (4.2.18). That
  *       rule compares an IPv6 address to the mask as well as to the network, and so matches any address whose
  *       prefix bits are all ones: {@code fd00::/8} would trust {@code ff02::1}. It also resolves host names
  *       at start, ignores bits beyond the prefix length, and computes with {@code BigInteger} for each IPv6

@@ -9,6 +9,7 @@ import io.netty.handler.codec.http.HttpMethod;
 import io.weir.limit.Priority;
 import io.weir.limit.TenantKey;
 import io.weir.outcome.Refusal;
+import java.net.InetAddress;
 import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
@@ -42,6 +43,10 @@ public interface Caller {
     default @Nullable String tenant(TenantKey key) {
         return null;
     }
+
+    /** The caller's address, from trusted proxies or the connection; null: the connection has none. */
+    @Nullable
+    InetAddress clientAddress();
 
     /**
      * The caller's address, from trusted proxies or the connection, or of an IPv6 address its network; empty

@@ -51,6 +51,7 @@ sealed interface Decision {
         static final Refuse BELOW_MINIMUM_RATE =
                 new Refuse(Reason.CLIENT_TOO_SLOW, "the body arrives below the minimum rate");
         static final Refuse PAYLOAD_TOO_LARGE = new Refuse(Reason.PAYLOAD_TOO_LARGE, null);
+        static final Refuse FORBIDDEN = new Refuse(Reason.FORBIDDEN, null);
         static final Refuse RATE_LIMITED = new Refuse(Reason.RATE_LIMITED, null);
         static final Refuse GATEWAY_OVERLOADED = new Refuse(Reason.GATEWAY_OVERLOADED, null);
         static final Refuse SHUTTING_DOWN = new Refuse(Reason.SHUTTING_DOWN, null);

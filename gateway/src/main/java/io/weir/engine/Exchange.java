@@ -2,6 +2,7 @@ package io.weir.engine;
 
 import io.netty.buffer.Unpooled;
 import io.netty.channel.EventLoop;
+import io.weir.access.AddressRule;
 import io.weir.engine.Decision.AskFallback;
 import io.weir.engine.Decision.BreakOff;
 import io.weir.engine.Decision.Refuse;
@@ -99,8 +100,15 @@ public final class Exchange {
         apply(refused == null ? checkRequest() : refused);
     }
 
-    /** Refuses a request over its caller's quota or that cannot be passed on; otherwise requests a permit. */
+    /**
+     * Refuses a request whose caller may not use the route or is over its quota, and one that cannot be
+     * passed on; otherwise requests a permit.
+     */
     private Decision checkRequest() {
+        AddressRule access = record.route().access();
+        if (access != null && !access.permits(record.caller().clientAddress())) {
+            return Refuse.FORBIDDEN;
+        }
         Refuse overQuota = QuotaCheck.refusal(record);
         if (overQuota != null) {
             return overQuota;

@@ -1,5 +1,6 @@
 package io.weir.engine;
 
+import io.weir.access.AddressRule;
 import io.weir.fallback.Fallback;
 import io.weir.health.ProbeMode;
 import io.weir.limit.OverdueCalls;
@@ -28,6 +29,7 @@ import org.jspecify.annotations.Nullable;
  * @param usualTime the usual time of the route's calls in the backend
  * @param probe the requests that serve as probes of an open breaker; null: the backend's setting
  * @param priority the class of the route's calls, unless a trusted proxy sets another one
+ * @param access the callers that may use the route; null: anybody
  * @param rateLimiter the quotas of the route's callers; null: none
  */
 public record Route(
@@ -45,4 +47,5 @@ public record Route(
         UsualTime usualTime,
         @Nullable ProbeMode probe,
         Priority priority,
+        @Nullable AddressRule access,
         @Nullable RateLimiter rateLimiter) {}

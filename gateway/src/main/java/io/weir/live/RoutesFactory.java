@@ -1,5 +1,6 @@
 package io.weir.live;
 
+import io.weir.access.AddressRule;
 import io.weir.config.RouteProperties;
 import io.weir.door.BackendRoutingFilter;
 import io.weir.door.CompiledRoute;
@@ -51,7 +52,7 @@ public final class RoutesFactory {
     private static final RouteMatcher ANY_REQUEST = new RouteMatcher(List.of(), List.of(), List.of(), false);
 
     private static final RouteProperties DEFAULTS =
-            new RouteProperties(null, Mode.REQUEST, null, null, null, null, null, Priority.NORMAL, false, null);
+            new RouteProperties(null, Mode.REQUEST, null, null, null, null, null, null, Priority.NORMAL, false, null);
 
     private final GeneralRoutesFactory generalRoutes;
     private final RouteCompiler compiler;
@@ -274,6 +275,7 @@ public final class RoutesFactory {
                     known == null ? new UsualTime() : known.usualTime(),
                     own.probe() == null ? null : own.probe().mode(),
                     own.priority(),
+                    own.access() == null ? null : new AddressRule(own.access()),
                     rateLimiter);
         }
 

@@ -165,6 +165,7 @@ public final class Problem {
             return switch (reason) {
                 case DEADLINE_EXCEEDED, CONNECT_TIMEOUT, CLIENT_TOO_SLOW -> "4";
                 case NO_ROUTE -> "12";
+                case FORBIDDEN -> "7";
                 case RATE_LIMITED, PAYLOAD_TOO_LARGE, URI_TOO_LONG, HEADERS_TOO_LARGE -> "8";
                 case BAD_REQUEST, INTERNAL_ERROR -> "13";
                 case CLIENT_CLOSED -> "1";

@@ -64,6 +64,7 @@ final class TestEdgeProperties {
                 priorityHeader,
                 proxyProtocol,
                 false,
+                false,
                 false);
     }
 }

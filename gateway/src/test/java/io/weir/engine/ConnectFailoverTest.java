@@ -105,6 +105,7 @@ class ConnectFailoverTest {
                     new UsualTime(),
                     null,
                     Priority.NORMAL,
+                    null,
                     null);
             Exchange exchange = new Exchange(engine, route, caller, System.nanoTime());
             channel.eventLoop().execute(exchange::start);

@@ -7,6 +7,8 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.EventLoop;
 import io.netty.channel.embedded.EmbeddedChannel;
+import io.weir.access.AccessProperties;
+import io.weir.access.AddressRule;
 import io.weir.deadline.CallerTimeout;
 import io.weir.drain.Drain;
 import io.weir.fallback.Fallback;
@@ -132,6 +134,7 @@ final class ExchangeFixture {
     private Priority priority = Priority.NORMAL;
     private @Nullable Tenants tenants;
     private @Nullable OverloadSampler sampler;
+    private @Nullable AddressRule access;
     private @Nullable RateLimiter rateLimiter;
 
     @Nullable
@@ -257,6 +260,12 @@ final class ExchangeFixture {
         return Objects.requireNonNull(tenants).figures();
     }
 
+    /** The route may be used from these networks only. */
+    ExchangeFixture withAllowedNetworks(String... networks) {
+        access = new AddressRule(new AccessProperties(List.of(networks), List.of()));
+        return this;
+    }
+
     /** The route has a quota of this many requests a minute for all callers together. */
     ExchangeFixture withRateLimit(int permits, boolean enforce) {
         rateLimiter = RateLimiter.of(
@@ -334,6 +343,7 @@ final class ExchangeFixture {
                 usualTime,
                 probeMode,
                 priority,
+                access,
                 rateLimiter);
     }
 

@@ -9,6 +9,8 @@ import io.netty.handler.codec.http.HttpMethod;
 import io.weir.limit.Priority;
 import io.weir.limit.TenantKey;
 import io.weir.outcome.Refusal;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
@@ -86,6 +88,11 @@ final class FakeCaller implements Caller {
     public @Nullable String tenant(TenantKey key) {
         tenantsRead++;
         return tenant;
+    }
+
+    @Override
+    public InetAddress clientAddress() {
+        return new InetSocketAddress(address, 0).getAddress();
     }
 
     @Override

@@ -200,6 +200,7 @@ class HttpAttemptTest {
                 new UsualTime(),
                 null,
                 Priority.NORMAL,
+                null,
                 null);
     }
 

@@ -221,6 +221,7 @@ final class InstancesSimulation {
                 new UsualTime(),
                 null,
                 Priority.NORMAL,
+                null,
                 null);
     }
 

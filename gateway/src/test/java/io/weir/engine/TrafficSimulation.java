@@ -197,6 +197,7 @@ final class TrafficSimulation {
                 new UsualTime(),
                 null,
                 Priority.NORMAL,
+                null,
                 null);
     }
 

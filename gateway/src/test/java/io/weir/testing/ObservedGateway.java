@@ -170,6 +170,7 @@ public final class ObservedGateway implements AutoCloseable {
                 new UsualTime(),
                 null,
                 Priority.NORMAL,
+                null,
                 null);
     }
 

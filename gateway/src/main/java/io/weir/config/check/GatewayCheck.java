@@ -5,7 +5,6 @@ import io.weir.config.ReloadProperties;
 import io.weir.config.check.RawTree.Setting;
 import io.weir.config.check.ValidValues.Entry;
 import io.weir.edge.ProxyProtocol;
-import io.weir.edge.TrustedProxies;
 import io.weir.management.ManagementPort;
 import io.weir.management.ManagementProperties;
 import java.net.InetAddress;
@@ -30,7 +29,7 @@ import org.springframework.core.env.Environment;
  */
 final class GatewayCheck {
 
-    private static final String TRUSTED_PROXIES = "weir.edge.trusted-proxies";
+    static final String TRUSTED_PROXIES = "weir.edge.trusted-proxies";
     private static final String PROXY_PROTOCOL = "weir.edge.proxy-protocol";
     private static final List<String> DNS_SERVERS = List.of("weir.cluster.dns-server", "weir.dns-server");
     private static final String TOKEN = "weir.management.token";
@@ -78,11 +77,7 @@ final class GatewayCheck {
                 .flatMap(leaf -> RawTree.effective(List.of(leaf)).stream())
                 .flatMap(setting -> unresolved(setting).stream())
                 .forEach(problems);
-        validValues.explicit(TRUSTED_PROXIES).ifPresent(entry -> {
-            if (entry.value() instanceof List<?> networks) {
-                networks.forEach(network -> checkNetwork(entry, String.valueOf(network)));
-            }
-        });
+        new NetworksCheck(root, validValues, problems).check();
         checkProxyProtocol();
         DNS_SERVERS.forEach(server -> validValues.explicit(server).ifPresent(this::checkDnsServer));
         checkForwardHeaders();
@@ -176,22 +171,6 @@ final class GatewayCheck {
             var _ = ClusterProperties.address(String.valueOf(server.value()));
         } catch (IllegalArgumentException e) {
             reportSentence(String.valueOf(e.getMessage()), server.location(), server.path());
-        }
-    }
-
-    private void checkNetwork(Entry list, String network) {
-        try {
-            TrustedProxies.of(List.of(network));
-        } catch (IllegalArgumentException e) {
-            Setting setting = RawTree.at(root, TRUSTED_PROXIES).stream()
-                    .flatMap(RawTree::allSettings)
-                    .filter(one -> one.text().equals(network))
-                    .findFirst()
-                    .orElse(null);
-            reportSentence(
-                    String.valueOf(e.getMessage()),
-                    setting == null ? list.location() : setting.location(),
-                    setting == null ? list.path() : setting.path());
         }
     }
 

@@ -47,6 +47,31 @@ class MalformedValuesTest {
                         problem(10, "weir.routes.orders.rate-limit.burst", "1000001", "expected: 1 to 1000000"),
                         problem(11, "weir.routes.orders.rate-limit.max-keys", "999", "expected: 1000 to 10000000")),
                 row(
+                        "networks that may use a route, malformed",
+                        """
+                        spring.cloud.gateway.server.webflux.routes:
+                          - { id: orders, uri: "backend://orders", predicates: ["Path=/orders/**"] }
+                        weir:
+                          backends.orders.uri: http://orders:8080
+                          routes:
+                            orders:
+                              access:
+                                allow:
+                                  - 10.0.0.0/8
+                                  - office.example
+                                deny: [10.0.0.1/8]
+                        """,
+                        problem(
+                                10,
+                                "weir.routes.orders.access.allow[1]",
+                                "office.example",
+                                "expected: an IPv4 or IPv6 address, or a network such as 10.0.0.0/8 or fd00::/8"),
+                        problem(
+                                11,
+                                "weir.routes.orders.access.deny[0]",
+                                "10.0.0.1/8",
+                                "expected: a network, without bits beyond its prefix length, as in 10.0.0.0/8")),
+                row(
                         "a rate limit without a number, and with an unknown key",
                         """
                         spring.cloud.gateway.server.webflux.routes:

@@ -7,10 +7,11 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The networks of proxies whose forwarded headers are trusted, as CIDRs. Text patterns are not accepted: in
- * other proxies, patterns that matched more addresses than intended were vulnerabilities. Immutable.
+ * A list of networks as CIDRs: the proxies whose forwarded headers are trusted, or the callers that may use a
+ * route. Text patterns are not accepted: in other proxies, patterns that matched more addresses than intended
+ * were vulnerabilities. Immutable.
  */
-public final class TrustedProxies {
+public final class Networks {
 
     private static final String EXPECTED = "an IPv4 or IPv6 address, or a network such as 10.0.0.0/8 or fd00::/8";
 
@@ -40,49 +41,51 @@ public final class TrustedProxies {
         }
     }
 
-    private TrustedProxies(List<Network> networks) {
+    private Networks(List<Network> networks) {
         this.networks = networks;
     }
 
     /**
      * Parses networks. An address without a prefix length is a network of one address.
      *
+     * @param property the name of the list, for the error
      * @throws IllegalArgumentException if a network is malformed; the message has its text and the expected
      *     form
      */
-    public static TrustedProxies of(List<String> cidrs) {
-        return new TrustedProxies(cidrs.stream().map(TrustedProxies::parse).toList());
+    public static Networks of(String property, List<String> cidrs) {
+        return new Networks(cidrs.stream().map(cidr -> parse(property, cidr)).toList());
     }
 
-    private static Network parse(String cidr) {
+    private static Network parse(String property, String cidr) {
         int slash = cidr.indexOf('/');
         String text = slash < 0 ? cidr : cidr.substring(0, slash);
         byte[] address = text.indexOf('%') >= 0 ? null : NetUtil.createByteArrayFromIpAddressString(text);
         if (address == null) {
-            throw malformed(cidr, EXPECTED);
+            throw malformed(property, cidr, EXPECTED);
         }
         int bits = address.length * 8;
-        int prefixBits = slash < 0 ? bits : parsePrefix(cidr, cidr.substring(slash + 1), bits);
+        int prefixBits = slash < 0 ? bits : parsePrefix(property, cidr, slash, bits);
         BigInteger value = new BigInteger(1, address);
         if (value.signum() != 0 && value.getLowestSetBit() < bits - prefixBits) {
-            throw malformed(cidr, "a network, without bits beyond its prefix length, as in 10.0.0.0/8");
+            throw malformed(property, cidr, "a network, without bits beyond its prefix length, as in 10.0.0.0/8");
         }
         return new Network(address, prefixBits);
     }
 
-    private static int parsePrefix(String cidr, String digits, int maxBits) {
+    private static int parsePrefix(String property, String cidr, int slash, int maxBits) {
+        String digits = cidr.substring(slash + 1);
         int prefixBits = digits.matches("[0-9]{1,3}") ? Integer.parseInt(digits) : maxBits + 1;
         if (prefixBits > maxBits) {
-            throw malformed(cidr, "a prefix length from 0 to " + maxBits);
+            throw malformed(property, cidr, "a prefix length from 0 to " + maxBits);
         }
         return prefixBits;
     }
 
-    private static IllegalArgumentException malformed(String cidr, String expected) {
-        return new IllegalArgumentException("trusted-proxies: " + cidr + " (expected: " + expected + ")");
+    private static IllegalArgumentException malformed(String property, String cidr, String expected) {
+        return new IllegalArgumentException(property + ": " + cidr + " (expected: " + expected + ")");
     }
 
-    /** Whether no proxy is trusted. */
+    /** Whether the list has no network. */
     public boolean isEmpty() {
         return networks.isEmpty();
     }

@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-class TrustedProxiesTest {
+class NetworksTest {
 
     @ParameterizedTest
     @CsvSource({
@@ -39,21 +39,21 @@ class TrustedProxiesTest {
         "fe80::/10,         fec0::1,            false",
     })
     void containsAddressesOfItsNetworks(String cidr, String address, boolean contained) throws UnknownHostException {
-        assertThat(TrustedProxies.of(List.of("198.51.100.0/24", cidr)).contains(InetAddress.getByName(address)))
+        assertThat(Networks.of("networks", List.of("198.51.100.0/24", cidr)).contains(InetAddress.getByName(address)))
                 .isEqualTo(contained);
     }
 
     @Test
-    void trustsNoAddressByDefault() {
-        TrustedProxies none = TrustedProxies.of(List.of());
+    void containsNoAddressIfEmpty() {
+        Networks none = Networks.of("networks", List.of());
 
         assertThat(none.isEmpty()).isTrue();
         assertThat(none.contains(InetAddress.getLoopbackAddress())).isFalse();
     }
 
     @Test
-    void doesNotTrustAnUnknownAddress() {
-        assertThat(TrustedProxies.of(List.of("0.0.0.0/0")).contains(null)).isFalse();
+    void doesNotContainAnUnknownAddress() {
+        assertThat(Networks.of("networks", List.of("0.0.0.0/0")).contains(null)).isFalse();
     }
 
     @ParameterizedTest
@@ -73,8 +73,8 @@ class TrustedProxiesTest {
                 "fd00::1/8# a network, without bits beyond its prefix length, as in 10.0.0.0/8",
             })
     void rejectsAMalformedNetworkWithTheExpectedForm(String cidr, String expected) {
-        assertThatThrownBy(() -> TrustedProxies.of(List.of(cidr)))
+        assertThatThrownBy(() -> Networks.of("networks", List.of(cidr)))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessage("trusted-proxies: " + cidr + " (expected: " + expected.strip() + ")");
+                .hasMessage("networks: " + cidr + " (expected: " + expected.strip() + ")");
     }
 }

@@ -1,0 +1,34 @@
+package io.weir.access;
+
+import io.weir.edge.Networks;
+import java.net.InetAddress;
+import org.jspecify.annotations.Nullable;
+
+/** Which addresses may use a route. Immutable. */
+public final class AddressRule {
+
+    private final Networks allowed;
+    private final Networks denied;
+
+    /**
+     * The rule of a route.
+     *
+     * @throws IllegalArgumentException if a network is malformed
+     */
+    public AddressRule(AccessProperties properties) {
+        this.allowed = Networks.of("access.allow", properties.allow());
+        this.denied = Networks.of("access.deny", properties.deny());
+    }
+
+    /**
+     * Whether a caller may use the route.
+     *
+     * @param address the caller's address; null: unknown
+     */
+    public boolean permits(@Nullable InetAddress address) {
+        if (allowed.isEmpty() && denied.isEmpty()) {
+            return true;
+        }
+        return address != null && !denied.contains(address) && (allowed.isEmpty() || allowed.contains(address));
+    }
+}

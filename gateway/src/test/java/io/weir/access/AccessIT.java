@@ -1,0 +1,126 @@
+package io.weir.access;
+
+import static io.weir.testing.Refusals.assertRefused;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.netty.handler.codec.http.HttpHeaders;
+import io.weir.outcome.Reason;
+import io.weir.testing.Door;
+import io.weir.testing.Leaks;
+import io.weir.testing.TestBackend;
+import io.weir.testing.TestCaller;
+import io.weir.testing.TestGateway;
+import io.weir.testing.TestWebSocket;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.Objects;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+import reactor.netty.http.HttpProtocol;
+import reactor.netty.http.client.HttpClient;
+
+/** Routes that only some addresses may use, through both doors. */
+@ExtendWith(Leaks.class)
+@Timeout(60)
+class AccessIT {
+
+    private static final AtomicInteger received = new AtomicInteger();
+
+    private static TestBackend backend;
+    private static TestGateway gateway;
+
+    @BeforeAll
+    static void start() {
+        backend = TestBackend.start((request, conversation) -> {
+            received.incrementAndGet();
+            conversation.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+        });
+        gateway = TestGateway.setup()
+                .weir("reload: { watch: false }")
+                .weir("edge: { trusted-proxies: [127.0.0.1] }")
+                .backend("orders", backend.uri(), "deadline: 20s")
+                .route("inside", "orders", "access: { allow: [10.0.0.0/8, \"2001:db8::/32\"], deny: [10.66.0.0/16] }")
+                .route(
+                        "instead",
+                        "orders",
+                        "access: { allow: [10.0.0.0/8] }",
+                        "fallback: { status: 203, body: instead, reasons: [forbidden] }")
+                .start();
+    }
+
+    @AfterEach
+    void nothingIsHeld() throws IOException {
+        gateway.assertNothingHeld();
+        gateway.assertNeighbourUnharmed();
+    }
+
+    @AfterAll
+    static void stop() {
+        gateway.close();
+        backend.close();
+    }
+
+    private static TestCaller.Answer get(Door door, String route, String rest, String... fields) throws IOException {
+        return TestCaller.get(gateway.port(), door.path(route, rest), fields);
+    }
+
+    @Door.Each
+    void servesAllowedAddresses(Door door) throws IOException {
+        assertThat(get(door, "inside", "1", "X-Forwarded-For: 10.1.2.3").status())
+                .isEqualTo(200);
+        assertThat(get(door, "inside", "2", "X-Forwarded-For: 2001:db8::9").status())
+                .isEqualTo(200);
+    }
+
+    @Door.Each
+    void refusesAllOthersAndTheBackendSeesNothing(Door door) throws IOException {
+        int before = received.get();
+
+        TestCaller.Answer other = get(door, "inside", "3", "X-Forwarded-For: 192.0.2.1");
+        TestCaller.Answer denied = get(door, "inside", "4", "X-Forwarded-For: 10.66.1.1");
+        TestCaller.Answer direct = get(door, "inside", "5");
+        // The address that the trusted proxy has added counts, not the one that the caller claims.
+        TestCaller.Answer disguised = get(door, "inside", "6", "X-Forwarded-For: 10.1.2.3, 192.0.2.1");
+
+        assertRefused(gateway, door, "inside", door.path("inside", "3"), other, Reason.FORBIDDEN);
+        assertRefused(gateway, door, "inside", door.path("inside", "4"), denied, Reason.FORBIDDEN);
+        assertRefused(gateway, door, "inside", door.path("inside", "5"), direct, Reason.FORBIDDEN);
+        assertRefused(gateway, door, "inside", door.path("inside", "6"), disguised, Reason.FORBIDDEN);
+        assertThat(received.get()).isEqualTo(before);
+    }
+
+    @Door.Each
+    void refusesAHandshake(Door door) throws IOException {
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            TestWebSocket.ask(caller, door.path("inside", "7"));
+            assertRefused(caller.answer(), Reason.FORBIDDEN);
+        }
+    }
+
+    @Door.Each
+    void answersGrpcCallersWithPermissionDenied(Door door) {
+        HttpHeaders refused = Objects.requireNonNull(HttpClient.create()
+                .protocol(HttpProtocol.H2C)
+                .baseUrl("http://127.0.0.1:" + gateway.port())
+                .headers(head -> head.set("content-type", "application/grpc").set("te", "trailers"))
+                .get()
+                .uri(door.path("inside", "8"))
+                .responseSingle((response, body) -> body.then().thenReturn(response.responseHeaders()))
+                .block(Duration.ofSeconds(20)));
+
+        assertThat(refused.get("grpc-status")).isEqualTo("7");
+        assertThat(refused.get("grpc-message")).isEqualTo("forbidden");
+    }
+
+    @Door.Each
+    void letsAFallbackReplaceTheRefusalIfItsReasonsSaySo(Door door) throws IOException {
+        TestCaller.Answer answer = get(door, "instead", "9", "X-Forwarded-For: 192.0.2.1");
+
+        assertThat(answer.status()).isEqualTo(203);
+        assertThat(answer.text()).isEqualTo("instead");
+    }
+}
