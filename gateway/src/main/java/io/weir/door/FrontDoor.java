@@ -239,14 +239,7 @@ public final class FrontDoor implements HttpHandler {
 
     private InboundRequest inbound(HttpServerRequest in, HttpServerResponse out, RequestTarget target, String door) {
         return new InboundRequest(
-                in,
-                out,
-                target,
-                forwarding,
-                priorityHeader,
-                door,
-                readIdleNanos,
-                properties.securityHeaders());
+                in, out, target, forwarding, priorityHeader, door, readIdleNanos, properties.securityHeaders());
     }
 
     private Mono<Void> refuse(Refusal refusal, InboundRequest inbound) {

@@ -28,7 +28,6 @@ import io.weir.metrics.BackendMeters;
 import io.weir.metrics.MeterBook;
 import io.weir.metrics.MeterScope;
 import io.weir.retry.RetryBudget;
-import java.net.URI;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -388,12 +387,7 @@ public final class BackendFactory {
             return existing;
         }
         return new HealthChecker(
-                name,
-                instances.all(),
-                check,
-                existing == null ? pools.nextLoop() : existing.loop(),
-                nanoClock,
-                random);
+                name, instances.all(), check, existing == null ? pools.nextLoop() : existing.loop(), nanoClock, random);
     }
 
     private static HealthSettings healthSettings(BackendProperties properties) {

@@ -24,8 +24,8 @@ class SecurityHeadersIT {
 
     @BeforeAll
     static void start() {
-        backend = TestBackend.start((request, conversation) -> conversation.write(
-                "HTTP/1.1 200 OK\r\nX-Frame-Options: DENY\r\nContent-Length: 2\r\n\r\nok"));
+        backend = TestBackend.start((request, conversation) ->
+                conversation.write("HTTP/1.1 200 OK\r\nX-Frame-Options: DENY\r\nContent-Length: 2\r\n\r\nok"));
         gateway = TestGateway.setup()
                 .weir("reload: { watch: false }")
                 .weir("edge: { trusted-proxies: [127.0.0.1], security-headers: true }")
@@ -43,8 +43,7 @@ class SecurityHeadersIT {
 
     @Door.Each
     void addsTheFieldsThatTheBackendHasNotSet(Door door) throws IOException {
-        TestCaller.Answer answer =
-                TestCaller.get(gateway.port(), door.path("page", "1"), "X-Forwarded-Proto: https");
+        TestCaller.Answer answer = TestCaller.get(gateway.port(), door.path("page", "1"), "X-Forwarded-Proto: https");
 
         assertThat(answer.status()).isEqualTo(200);
         assertThat(answer.header("strict-transport-security")).isEqualTo("max-age=31536000");

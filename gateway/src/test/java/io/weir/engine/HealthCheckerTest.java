@@ -78,7 +78,8 @@ class HealthCheckerTest {
             instances.add(new Instance(URI.create(address), 1, POOL, own));
             reactions.add(Outcome::good);
         }
-        Instances.of(instances, health, LoadBalancingProperties.defaults(), random::nextInt, opened -> {}).takeOver();
+        Instances.of(instances, health, LoadBalancingProperties.defaults(), random::nextInt, opened -> {})
+                .takeOver();
         checker = checker(CHECK);
         checker.start();
     }

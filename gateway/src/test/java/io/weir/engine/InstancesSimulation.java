@@ -69,6 +69,7 @@ final class InstancesSimulation {
         int mostInside;
         /** The moment at which the instance started cold; its calls take up to ten times as long. */
         long coldSince = NEVER_COLD;
+
         private int busy;
         private final Queue<Runnable> waiting = new ArrayDeque<>();
 

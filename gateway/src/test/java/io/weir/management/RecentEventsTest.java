@@ -74,8 +74,8 @@ class RecentEventsTest {
             fixture.health.resilience4j().register(breakers);
             List<Instance> instances = fixture.instances(List.of("a:1", "b:2")).all();
             recentEvents.watch(breakers);
-            instances.forEach(instance ->
-                    recentEvents.watch(breakers, fixture.health.resilience4j(), instance.shownAddress(), instance.health()));
+            instances.forEach(instance -> recentEvents.watch(
+                    breakers, fixture.health.resilience4j(), instance.shownAddress(), instance.health()));
             CircuitBreaker ejected = instances.getFirst().health().resilience4j();
 
             ejected.transitionToOpenState();
@@ -107,8 +107,8 @@ class RecentEventsTest {
             fixture.health.resilience4j().register(breakers);
             List<Instance> instances = fixture.instances(List.of("a:1", "b:2")).all();
             recentEvents.watch(breakers);
-            instances.forEach(instance ->
-                    recentEvents.watch(breakers, fixture.health.resilience4j(), instance.shownAddress(), instance.health()));
+            instances.forEach(instance -> recentEvents.watch(
+                    breakers, fixture.health.resilience4j(), instance.shownAddress(), instance.health()));
 
             fixture.health.resilience4j().transitionToOpenState();
 

@@ -51,7 +51,8 @@ public final class HealthGroupCollisions {
         final Health backend = HealthCollisions.health(new HealthCollisions.Returned());
         final Health first = instance("first");
         final Health second = instance("second");
-        final HealthGroup group = new HealthGroup(backend, List.of(first, second), new double[] {0.5, 0.5}, Integer.MAX_VALUE, () -> {});
+        final HealthGroup group =
+                new HealthGroup(backend, List.of(first, second), new double[] {0.5, 0.5}, Integer.MAX_VALUE, () -> {});
 
         Pair() {
             group.takeOver();
