@@ -297,7 +297,7 @@ public final class HealthGroupCollisions {
 
         @Actor
         public void reload() {
-            backend.becomeSingle();
+            backend.becomeSingle(Integer.MAX_VALUE);
             wasOpen = !backend.isIn();
         }
 
