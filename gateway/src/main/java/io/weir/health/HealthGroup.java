@@ -32,6 +32,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>The backend's health is open while all instances are, and closed otherwise. It has no ramp: the ramps of
  * the instances together bound its calls ({@link #maxCalls}).
+ *
+ * <p>The class stays whole although it has more than 400 lines: it lists all rules about several instances.
  */
 // Concurrency: the healths decide, each by its own CAS. After each transition, the thread that made it
 // derives the backend's state, and does so again until the instances have not changed meanwhile. While all

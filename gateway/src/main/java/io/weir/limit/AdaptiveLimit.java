@@ -11,6 +11,8 @@ import org.jspecify.annotations.Nullable;
  * <p>Limitations: nothing changes while no call starts, ends or waits. A backend that answers fewer than 2
  * &middot; initial / deadline calls per second is filled beyond the deadline before anything is measured:
  * such a backend needs a smaller {@code initial}, or a fixed limit.
+ *
+ * <p>The class stays whole although it has more than 400 lines: one hand-over protects all of its state.
  */
 // Concurrency: `knee`, `recentRate` and `samples` are confined to the thread that raises `processing` from 0.
 // That thread processes its own sample, and the samples that other threads push to `handedOver` meanwhile (a

@@ -110,8 +110,7 @@ public final class BackendFactory {
                 RegisteredBulkhead.register(registries.bulkheads(), name, bulkhead, limit, Map.of());
         Health health = health(name, settings, new CompartmentPermits(bulkhead, limit), plan);
         List<InstanceAddress> addresses = source.addresses();
-        Instances instances =
-                instances(name, properties, addresses, health, new CompartmentPermits(bulkhead, limit), plan);
+        Instances instances = instances(properties, addresses, health, new CompartmentPermits(bulkhead, limit), plan);
         limit.limitBy(health::maxCalls, health::limitShare);
         RetryBudget retryBudget = new RetryBudget(properties.retryBudget(), nanoClock.getAsLong());
         ServiceTimeEstimate serviceTime = new ServiceTimeEstimate(littlesLaw, health, nanoClock);
@@ -249,12 +248,12 @@ public final class BackendFactory {
     }
 
     private Instances instances(
-            String name,
             BackendProperties properties,
             List<InstanceAddress> addresses,
             Health health,
             CompartmentPermits permits,
             BackendPlan plan) {
+        String name = health.resilience4j().getName();
         return assemble(
                 properties,
                 addresses,

@@ -117,6 +117,7 @@ final class TrafficSimulation {
 
     private final EmbeddedChannel channel = new EmbeddedChannel();
     private final Random random;
+    private final long start;
     private final Engine engine;
     private final Route route;
     private int inBackend;
@@ -136,6 +137,7 @@ final class TrafficSimulation {
         random = new Random(seed);
         // Far from zero, as on a real machine.
         channel.advanceTimeBy(1, TimeUnit.HOURS);
+        start = now();
         engine = new Engine(
                 this::now,
                 random::nextDouble,
@@ -321,7 +323,7 @@ final class TrafficSimulation {
         Duration interval = burstInterval;
         return interval == null
                 ? service.toNanos() + lateness.getAsLong()
-                : interval.toNanos() - now() % interval.toNanos();
+                : interval.toNanos() - (now() - start) % interval.toNanos();
     }
 
     private void answer(Exchange exchange, FakeAttempt attempt, int status) {

@@ -123,7 +123,7 @@ class WeirEndpointTest {
                                     "uncongestedMs": 20.0, "limit": 2, "suggestedLimit": 5, "retired": 3000},
                                   "retryBudget": 0,
                                   "dryRun": null,
-                                  "instances": null
+                                  "instances": null, "check": null
                                 }"""));
     }
 
@@ -447,6 +447,7 @@ class WeirEndpointTest {
                                   "breaker": {"state": "open", "forced": false, "enforced": true,
                                     "why": "opened through Resilience4j", "failureRate": null, "slowCallRate": null,
                                     "overdue": 0, "probes": 0},
+                                  "check": null,
                                   "pool": {"acquired": 0, "idle": 0, "pending": 0, "limit": 23}}"""));
     }
 

@@ -90,7 +90,7 @@ public final class Scenario {
                     .toList();
         }
 
-        /** A scenario's own properties, and those without the disabled protections at the backend {@code mvc}. */
+        /** A scenario's own properties, and those that disable protections of the backend {@code mvc}. */
         List<String> properties(String... own) {
             return Stream.concat(Stream.of(own), disable("mvc").stream()).toList();
         }
