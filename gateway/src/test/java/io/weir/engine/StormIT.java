@@ -48,6 +48,8 @@ class StormIT {
             storm.gateway().assertNeighbourUnharmed();
             assertThat(List.copyOf(warnings.list))
                     .filteredOn(event -> event.getLevel().isGreaterOrEqual(Level.WARN))
+                    // True: the storm leaves calls unanswered, and chance leaves several of one route.
+                    .filteredOn(event -> !event.getFormattedMessage().contains(" hangs, no answer to "))
                     .as("warnings in the gateway's log about callers and backends")
                     .isEmpty();
         } finally {
