@@ -183,9 +183,9 @@ final class InstancesScenario {
         return cases;
     }
 
+    /** Without a single instance that hangs: at this rate it gets too few calls in this time to be ejected. */
     private List<Case> quickCases() {
         return List.of(
-                new Case("hangs", "one of three hangs", 3, 1, Fault.HANGS, 100, 5, this::served),
                 new Case("fails", "one of three answers 500", 3, 1, Fault.FAILS, 50, 5, this::served),
                 new Case("refuses", "one refuses connections", 3, 1, Fault.REFUSES, 50, 5, this::served),
                 new Case("all-hang", "all three hang", 3, 3, Fault.HANGS, 50, 5, this::refused),

@@ -67,8 +67,7 @@ class ScenarioIT {
     @ParameterizedTest(name = "{0}")
     @CsvSource(delimiter = '|', emptyValue = "", textBlock = """
                     ''       | '' | ''
-                    ejection | one of three hangs: ejections, openings of the backend; \
-                        one of three answers 500: answered in time; \
+                    ejection | one of three answers 500: answered in time; \
                         one of three answers 500: ejections, openings of the backend; \
                         one refuses connections: answered in time; \
                         one refuses connections: ejections, openings of the backend; \
