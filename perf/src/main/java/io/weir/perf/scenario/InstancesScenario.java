@@ -183,7 +183,7 @@ final class InstancesScenario {
         return cases;
     }
 
-    /** Without a single instance that hangs: at this rate it gets too few calls in this time to be ejected. */
+    /** Without a single instance that hangs: in this time it gets too few calls to be ejected. */
     private List<Case> quickCases() {
         return List.of(
                 new Case("fails", "one of three answers 500", 3, 1, Fault.FAILS, 50, 5, this::served),
