@@ -2,18 +2,22 @@ package io.weir;
 
 import io.micrometer.observation.ObservationRegistry;
 import io.weir.cluster.GatewayCount;
+import io.weir.compression.CompressionMemory;
 import io.weir.config.WeirProperties;
 import io.weir.door.BackendAnswerFilter;
 import io.weir.door.BackendRoutingFilter;
 import io.weir.door.FrontDoor;
 import io.weir.door.GeneralDoor;
+import io.weir.door.HttpsRedirect;
 import io.weir.door.LiveRoutes;
 import io.weir.door.RefusalHandler;
 import io.weir.door.RouteCompiler;
 import io.weir.door.WeirRoutePredicateHandlerMapping;
 import io.weir.drain.Drain;
 import io.weir.edge.ClientLimits;
+import io.weir.edge.EdgeProperties;
 import io.weir.edge.EdgeServerCustomizer;
+import io.weir.edge.VirtualHosts;
 import io.weir.engine.Engine;
 import io.weir.live.ConfigurationApplier;
 import io.weir.live.GeneralRoutesFactory;
@@ -22,12 +26,16 @@ import io.weir.live.RouteRecorders;
 import io.weir.live.RoutesFactory;
 import io.weir.overload.OverloadGuard;
 import java.util.List;
+import java.util.Objects;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.annotation.Qualifier;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.boot.ssl.SslBundles;
+import org.springframework.boot.web.server.Ssl;
+import org.springframework.boot.web.server.autoconfigure.ServerProperties;
 import org.springframework.cloud.gateway.config.GatewayProperties;
 import org.springframework.cloud.gateway.config.GlobalCorsProperties;
 import org.springframework.cloud.gateway.filter.factory.GatewayFilterFactory;
@@ -83,8 +91,14 @@ class RoutingConfiguration {
             @Qualifier("webFluxConversionService") ConversionService conversion,
             RouteCompiler compiler,
             RouteRecorders recorders,
-            Engine engine) {
-        return new RoutesFactory(new GeneralRoutesFactory(context, conversion), compiler, recorders, engine::nanoTime);
+            Engine engine,
+            WeirProperties properties) {
+        return new RoutesFactory(
+                new GeneralRoutesFactory(context, conversion),
+                compiler,
+                recorders,
+                engine::nanoTime,
+                new CompressionMemory(properties.edge().compressionMemory().toBytes()));
     }
 
     /** Replaces Spring Cloud Gateway's own bean of this name, so that its parts use these routes too. */
@@ -145,7 +159,8 @@ class RoutingConfiguration {
             GeneralDoor generalDoor,
             WeirProperties properties,
             ClientLimits clients,
-            EdgeRecorder recorder) {
+            EdgeRecorder recorder,
+            ServerProperties server) {
         return new FrontDoor(
                 WebHttpHandlerBuilder.applicationContext(context)
                         .observationRegistry(ObservationRegistry.NOOP)
@@ -155,7 +170,19 @@ class RoutingConfiguration {
                 generalDoor,
                 properties.edge(),
                 clients,
+                virtualHosts(server.getSsl()),
                 recorder);
+    }
+
+    /** The hosts with certificates of their own; null: no request can reach a wrong one. */
+    private static @Nullable VirtualHosts virtualHosts(@Nullable Ssl ssl) {
+        return ssl == null || !Ssl.isEnabled(ssl) || ssl.getServerNameBundles().isEmpty()
+                ? null
+                : new VirtualHosts(
+                        ssl.getServerNameBundles().stream()
+                                .collect(Collectors.toMap(
+                                        Ssl.ServerNameSslBundle::serverName, Ssl.ServerNameSslBundle::bundle)),
+                        Objects.requireNonNullElse(ssl.getBundle(), ""));
     }
 
     @Bean
@@ -177,5 +204,34 @@ class RoutingConfiguration {
         GatewayShedding shedding = new GatewayShedding(guard, routes, hasPriorityHeader);
         return new EdgeServer(
                 new EdgeServerCustomizer(properties.edge(), drain, clients, recorder, shedding), sslBundles, door);
+    }
+
+    @Bean
+    @ConditionalOnProperty("weir.edge.redirect-port")
+    RedirectServer redirectServer(
+            WeirProperties properties,
+            Drain drain,
+            ClientLimits clients,
+            EdgeRecorder recorder,
+            OverloadGuard guard,
+            ObjectProvider<LiveRoutes> routes,
+            ServerProperties server,
+            Environment environment) {
+        EdgeProperties edge = properties.edge();
+        GatewayShedding shedding = new GatewayShedding(guard, routes, edge.priorityHeader() != null);
+        int port = Objects.requireNonNull(edge.redirectPort(), "redirectPort");
+        return new RedirectServer(
+                EdgeServerCustomizer.ofRedirects(edge, drain, clients, recorder, shedding),
+                server.getAddress(),
+                port,
+                () -> new HttpsRedirect(edge, redirectToPort(edge, environment), recorder));
+    }
+
+    /** The port of https that callers use: as configured, or the port in use by the gateway's own server. */
+    private static int redirectToPort(EdgeProperties edge, Environment environment) {
+        Integer configured = edge.redirectToPort();
+        return configured == null
+                ? environment.getRequiredProperty("local.server.port", Integer.class)
+                : configured;
     }
 }

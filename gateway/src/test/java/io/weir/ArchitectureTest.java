@@ -68,6 +68,8 @@ class ArchitectureTest {
                     "overload",
                     "ratelimit",
                     "access",
+                    "cors",
+                    "compression",
                     "edge",
                     "cluster",
                     "drain"),

@@ -1,6 +1,8 @@
 package io.weir.config;
 
 import io.weir.access.AccessProperties;
+import io.weir.compression.CompressionProperties;
+import io.weir.cors.CorsProperties;
 import io.weir.engine.Mode;
 import io.weir.fallback.FallbackProperties;
 import io.weir.health.RouteProbeMode;
@@ -46,6 +48,8 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *     {@code Weight}; {@code header:NAME}, {@code cookie:NAME} or {@code client-address} (of an IPv6 address,
  *     its /64 network); the same for all routes of a group; default: none, chance decides. Requests without
  *     the header or cookie are divided by chance.
+ * @param cors the pages of other origins whose scripts may use the route; off unless configured.
+ * @param compression gzip for answers; off unless configured.
  */
 @ConfigurationPropertiesSource
 public record RouteProperties(
@@ -63,4 +67,7 @@ public record RouteProperties(
         @DefaultValue("false") boolean preservePath,
 
         @Nullable @Pattern(regexp = HashKey.PATTERN, message = HashKey.EXPECTED)
-        String sticky) {}
+        String sticky,
+
+        @Nullable @Valid @NestedConfigurationProperty CorsProperties cors,
+        @Nullable @Valid @NestedConfigurationProperty CompressionProperties compression) {}

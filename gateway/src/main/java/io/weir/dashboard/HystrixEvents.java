@@ -59,6 +59,7 @@ final class HystrixEvents {
                             Reason.RATE_LIMITED.word(),
                             Reason.BAD_REQUEST.word(),
                             Reason.PAYLOAD_TOO_LARGE.word(),
+                            Reason.MISDIRECTED.word(),
                             Reason.URI_TOO_LONG.word(),
                             Reason.HEADERS_TOO_LARGE.word(),
                             Reason.CLIENT_TOO_SLOW.word()),

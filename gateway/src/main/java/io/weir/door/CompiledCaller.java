@@ -155,7 +155,7 @@ final class CompiledCaller extends Mono<Void> implements Caller, DelegatingReque
     @Override
     public void begin(int status, HttpHeaders headers, Publisher<ByteBuf> body) {
         if (tryWriteHead(status, headers)) {
-            inbound.response().send(body).then().subscribe(new WriteSubscriber());
+            inbound.response().send(inbound.encode(status, body)).then().subscribe(new WriteSubscriber());
         }
     }
 
@@ -165,13 +165,14 @@ final class CompiledCaller extends Mono<Void> implements Caller, DelegatingReque
             body.release();
             return;
         }
+        ByteBuf sent = inbound.encode(status, body);
         if (status == HttpResponseStatus.NOT_MODIFIED.code()) {
             // sendObject would replace the Content-Length of the unmodified resource.
-            body.release();
+            sent.release();
             new WriteSubscriber().onComplete();
             return;
         }
-        inbound.response().sendObject(body).then().subscribe(new WriteSubscriber());
+        inbound.response().sendObject(sent).then().subscribe(new WriteSubscriber());
     }
 
     /** Writes the head; if a filter fails, refuses with an internal error, as the general door does. */

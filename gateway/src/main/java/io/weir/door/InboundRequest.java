@@ -17,6 +17,8 @@ import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2StreamChannel;
 import io.netty.util.AsciiString;
 import io.netty.util.concurrent.ScheduledFuture;
+import io.weir.compression.CompressionRule;
+import io.weir.cors.CorsRule;
 import io.weir.deadline.CallerTimeout;
 import io.weir.edge.CallerPeer;
 import io.weir.edge.Forwarding;
@@ -78,6 +80,8 @@ final class InboundRequest implements RequestFacts {
     private final String door;
     private final long readIdleNanos;
     private final boolean hasSecurityHeaders;
+    private AnswerRules answerRules = AnswerRules.NONE;
+    private boolean isRefused;
     private boolean hasTunnel;
     private boolean isPriorityRead;
     private @Nullable Priority requestedPriority;
@@ -120,6 +124,11 @@ final class InboundRequest implements RequestFacts {
 
     RequestTarget target() {
         return target;
+    }
+
+    /** Applies the rules of the request's route to its response. */
+    void use(AnswerRules rules) {
+        answerRules = rules;
     }
 
     /** The priority that a trusted proxy has set; null: none, or it is ignored. */
@@ -238,6 +247,7 @@ final class InboundRequest implements RequestFacts {
     void completeResponseHead(HttpHeaders head) {
         head.set(RequestId.X_REQUEST_ID, requestId());
         writeSecurityHeaders(head);
+        writeCors();
         if (!head.contains(HttpHeaderNames.CONTENT_LENGTH)) {
             if (HttpVersion.HTTP_1_0.equals(request.version())) {
                 // HTTP/1.0 has no chunks: the end of the connection ends the body.
@@ -261,6 +271,83 @@ final class InboundRequest implements RequestFacts {
         }
     }
 
+    /** Writes the route's CORS fields into the response's head, in place of the backend's. */
+    void writeCors() {
+        CorsRule cors = answerRules.cors();
+        if (cors != null) {
+            cors.write(request.requestHeaders(), response.responseHeaders());
+        }
+    }
+
+    /** Whether the response may be compressed. */
+    boolean compresses() {
+        // HTTP/1.0 has no chunks: a compressed body that is cut off would look complete.
+        return answerRules.compression() != null && !isRefused && !HttpVersion.HTTP_1_0.equals(request.version());
+    }
+
+    /** Compresses a body if the route's rule says so, and changes the response's head then. */
+    Publisher<ByteBuf> encode(int status, Publisher<ByteBuf> body) {
+        CompressionRule rule = answerRules.compression();
+        if (rule == null || !appliesCompression(rule, status, contentLength())) {
+            return body;
+        }
+        HttpHeaders head = response.responseHeaders();
+        CompressionRule.encode(head);
+        head.set(HttpHeaderNames.TRANSFER_ENCODING, HttpHeaderValues.CHUNKED);
+        return rule.stream(body, channel.alloc());
+    }
+
+    /** Compresses a complete body, which the callee owns, and changes the response's head then. */
+    ByteBuf encode(int status, ByteBuf body) {
+        CompressionRule rule = answerRules.compression();
+        boolean isHead = HttpMethod.HEAD.equals(request.method());
+        if (rule == null || !appliesCompression(rule, status, isHead ? contentLength() : body.readableBytes())) {
+            return body;
+        }
+        ByteBuf compressed = CompressionRule.compress(body, channel.alloc());
+        if (compressed == null) {
+            return body;
+        }
+        body.release();
+        HttpHeaders head = response.responseHeaders();
+        boolean hasLength = head.contains(HttpHeaderNames.CONTENT_LENGTH);
+        CompressionRule.encode(head);
+        if (hasLength) {
+            head.set(HttpHeaderNames.CONTENT_LENGTH, Integer.toString(compressed.readableBytes()));
+        }
+        return compressed;
+    }
+
+    private boolean appliesCompression(CompressionRule rule, int status, long length) {
+        if (!compresses()) {
+            return false;
+        }
+        HttpHeaders head = response.responseHeaders();
+        boolean applies = rule.applies(request.method(), request.requestHeaders(), status, head, length);
+        if (HttpMethod.HEAD.equals(request.method()) && !head.contains(HttpHeaderNames.CONTENT_LENGTH)) {
+            // As in the response to a GET; otherwise Reactor Netty adds a length of 0.
+            head.set(HttpHeaderNames.TRANSFER_ENCODING, HttpHeaderValues.CHUNKED);
+        }
+        return applies;
+    }
+
+    private long contentLength() {
+        String length = response.responseHeaders().get(HttpHeaderNames.CONTENT_LENGTH);
+        try {
+            return length == null ? CompressionRule.UNKNOWN_LENGTH : Long.parseLong(length);
+        } catch (NumberFormatException e) {
+            // A filter has set it.
+            return CompressionRule.UNKNOWN_LENGTH;
+        }
+    }
+
+    /** Writes the fields of a response that the gateway creates itself and that is no refusal. */
+    void completeOwnHead(HttpResponseStatus status) {
+        HttpHeaders head = response.status(status).responseHeaders();
+        head.set(RequestId.X_REQUEST_ID, requestId());
+        writeSecurityHeaders(head);
+    }
+
     /** Adds {@code Server-Timing}: the time in the queue, and in the backend. */
     void writeServerTiming(HttpHeaders head, long queueNanos, long backendNanos) {
         head.add(SERVER_TIMING, "queue;dur=" + millis(queueNanos) + ", backend;dur=" + millis(backendNanos));
@@ -273,9 +360,11 @@ final class InboundRequest implements RequestFacts {
 
     /** Writes the gateway's own response into the head, and returns its body. */
     ByteBuf writeRefusal(Refusal refusal) {
+        isRefused = true;
         HttpHeaders head = response.responseHeaders();
         head.set(RequestId.X_REQUEST_ID, requestId());
         writeSecurityHeaders(head);
+        writeCors();
         if (Problem.isGrpc(request.requestHeaders())) {
             Problem.writeGrpc(refusal, head);
             return Unpooled.EMPTY_BUFFER;
@@ -291,6 +380,12 @@ final class InboundRequest implements RequestFacts {
         head.set(HttpHeaderNames.CONTENT_LENGTH, Integer.toString(body.readableBytes()));
         body.release();
         return Unpooled.EMPTY_BUFFER;
+    }
+
+    /** Sends the gateway's own response, which no exchange supervises. */
+    Mono<Void> sendRefusal(Refusal refusal) {
+        ByteBuf body = writeRefusal(refusal);
+        return response.sendObject(body).then().doOnSuccess(nothing -> limitReadTime());
     }
 
     /**

@@ -23,6 +23,11 @@
  * filter completes at the head, and {@link io.weir.door.BackendAnswerFilter}, outside all route filters,
  * writes the body. In both doors, no response filter processes the gateway's own refusals.
  *
+ * <p>{@link io.weir.door.AnswerRules} change responses in the same way in both doors: CORS fields are written
+ * with the head, on refusals too, and compression comes after all filters. {@link io.weir.door.Preflight}
+ * answers preflight requests before there is an exchange. {@link io.weir.door.HttpsRedirect} serves the port
+ * without TLS.
+ *
  * <p>A response is recorded by its last frame: on HTTP/1 by the flush of the connection, on HTTP/2 by {@link
  * io.weir.edge.StreamEndHandler}, because a stream closes before Reactor Netty reports the flush.
  *

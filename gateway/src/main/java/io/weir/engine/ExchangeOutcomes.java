@@ -120,6 +120,7 @@ public final class ExchangeOutcomes {
                     RATE_LIMITED,
                     BAD_REQUEST,
                     PAYLOAD_TOO_LARGE,
+                    MISDIRECTED,
                     URI_TOO_LONG,
                     HEADERS_TOO_LARGE,
                     CLIENT_TOO_SLOW,

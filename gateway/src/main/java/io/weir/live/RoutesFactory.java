@@ -1,10 +1,17 @@
 package io.weir.live;
 
 import io.weir.access.AddressRule;
+import io.weir.compression.CompressionMemory;
+import io.weir.compression.CompressionProperties;
+import io.weir.compression.CompressionRule;
 import io.weir.config.RouteProperties;
+import io.weir.cors.CorsProperties;
+import io.weir.cors.CorsRule;
+import io.weir.door.AnswerRules;
 import io.weir.door.BackendRoutingFilter;
 import io.weir.door.CompiledRoute;
 import io.weir.door.FrontDoor;
+import io.weir.door.RouteAnswers;
 import io.weir.door.RouteCompiler;
 import io.weir.door.RouteMatcher;
 import io.weir.door.RouteTable;
@@ -30,6 +37,7 @@ import io.weir.retry.RetryPolicy;
 import java.net.URI;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -52,12 +60,14 @@ public final class RoutesFactory {
     private static final RouteMatcher ANY_REQUEST = new RouteMatcher(List.of(), List.of(), List.of(), false);
 
     private static final RouteProperties DEFAULTS =
-            new RouteProperties(null, Mode.REQUEST, null, null, null, null, null, null, Priority.NORMAL, false, null);
+            new RouteProperties(
+                    null, Mode.REQUEST, null, null, null, null, null, null, Priority.NORMAL, false, null, null, null);
 
     private final GeneralRoutesFactory generalRoutes;
     private final RouteCompiler compiler;
     private final RouteRecorders recorders;
     private final LongSupplier nanoClock;
+    private final CompressionMemory compressionMemory;
     /** The most recent plan; guarded by this. */
     private @Nullable Plan lastPlan;
 
@@ -65,16 +75,24 @@ public final class RoutesFactory {
      * A factory.
      *
      * @param nanoClock the clock of rate limits
+     * @param compressionMemory limits the compressions of all routes
      */
     public RoutesFactory(
             GeneralRoutesFactory generalRoutes,
             RouteCompiler compiler,
             RouteRecorders recorders,
-            LongSupplier nanoClock) {
+            LongSupplier nanoClock,
+            CompressionMemory compressionMemory) {
         this.generalRoutes = generalRoutes;
         this.compiler = compiler;
         this.recorders = recorders;
         this.nanoClock = nanoClock;
+        this.compressionMemory = compressionMemory;
+    }
+
+    /** The compressions of all routes that are under way. */
+    public CompressionMemory compressionMemory() {
+        return compressionMemory;
     }
 
     /**
@@ -102,7 +120,7 @@ public final class RoutesFactory {
             return compilation == null ? "made in code" : compilation.why();
         }
 
-        RouteTable.Entry entry(@Nullable Route route, boolean compiled, boolean preservePath) {
+        RouteTable.Entry entry(@Nullable Route route, boolean compiled, boolean preservePath, AnswerRules answers) {
             if (compilation == null) {
                 return new RouteTable.Entry(source.id(), ANY_REQUEST, List.of(), null);
             }
@@ -124,7 +142,8 @@ public final class RoutesFactory {
                             compilation.request(),
                             compilation.response(),
                             compilation.preserveHost(),
-                            preservePath));
+                            preservePath,
+                            answers));
         }
     }
 
@@ -201,6 +220,7 @@ public final class RoutesFactory {
             Map<String, Route> byId = new LinkedHashMap<>();
             List<RouteView> views = new ArrayList<>();
             Set<String> pathPreserving = new HashSet<>();
+            Map<String, AnswerRules> answers = new HashMap<>();
             for (PlannedRoute planned : plan.routes) {
                 String id = planned.source().id();
                 String whyGeneral = planned.whyGeneral();
@@ -221,7 +241,9 @@ public final class RoutesFactory {
                 if (preservePath) {
                     pathPreserving.add(id);
                 }
-                entries.add(planned.entry(route, compiled, preservePath));
+                AnswerRules rules = answerRules(id);
+                answers.put(id, rules);
+                entries.add(planned.entry(route, compiled, preservePath, rules));
             }
             WeightedGroups weights = weights(plan);
             return new Routes(
@@ -232,7 +254,19 @@ public final class RoutesFactory {
                     Set.copyOf(pathPreserving),
                     plan.general.routes(),
                     weights,
+                    new RouteAnswers(answers),
                     new InFlightCounter());
+        }
+
+        private AnswerRules answerRules(String id) {
+            RouteProperties own = properties.getOrDefault(id, DEFAULTS);
+            CorsProperties cors = own.cors();
+            CompressionProperties compression = own.compression();
+            return cors == null && compression == null
+                    ? AnswerRules.NONE
+                    : new AnswerRules(
+                            cors == null ? null : new CorsRule(cors),
+                            compression == null ? null : new CompressionRule(compression, compressionMemory));
         }
 
         private WeightedGroups weights(Plan plan) {

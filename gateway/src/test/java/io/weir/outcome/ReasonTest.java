@@ -32,6 +32,7 @@ class ReasonTest {
                         Map.entry("connection-lost", 502),
                         Map.entry("bad-request", 400),
                         Map.entry("payload-too-large", 413),
+                        Map.entry("misdirected", 421),
                         Map.entry("uri-too-long", 414),
                         Map.entry("headers-too-large", 431),
                         Map.entry("client-too-slow", 408),

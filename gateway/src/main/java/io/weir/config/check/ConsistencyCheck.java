@@ -43,7 +43,8 @@ final class ConsistencyCheck {
 
     private static final Set<Integer> WITHOUT_BODY = Set.of(204, 205, 304);
     /** No fallback is possible: there is no route yet, or the caller has disconnected. */
-    private static final Set<Reason> WITHOUT_FALLBACK = Set.of(Reason.NO_ROUTE, Reason.CLIENT_CLOSED);
+    private static final Set<Reason> WITHOUT_FALLBACK =
+            Set.of(Reason.NO_ROUTE, Reason.MISDIRECTED, Reason.CLIENT_CLOSED);
 
     private final Environment environment;
     private final ValidValues validValues;

@@ -303,7 +303,7 @@ final class RoutesCheck {
                     cors.location(),
                     cors.path(),
                     null,
-                    "without effect; use spring.cloud.gateway.server.webflux.globalcors"));
+                    "without effect; use weir.routes." + id + ".cors"));
         }
         for (String timeout : TIMEOUTS) {
             for (RawTree metadata : RawTree.find(RawTree.find(List.of(node), "metadata"), timeout)) {

@@ -528,7 +528,7 @@ class MalformedRoutesTest {
                                 6,
                                 "spring.cloud.gateway.server.webflux.routes[0].metadata.cors",
                                 null,
-                                "without effect; use spring.cloud.gateway.server.webflux.globalcors")),
+                                "without effect; use weir.routes.orders.cors")),
                 row(
                         "an argument too many, which Spring Cloud Gateway would ignore",
                         """

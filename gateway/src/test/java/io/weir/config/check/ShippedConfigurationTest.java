@@ -76,9 +76,10 @@ class ShippedConfigurationTest {
         Files.writeString(all, withAllSettingsEnabled(DIRECTORY.resolve(file)));
 
         assertThat(check(all, TOKENS).problems())
-                // An SSL bundle is invalid for the clear-text backends of these files, and so is a second
-                // source of addresses.
+                // An SSL bundle is invalid for the clear-text backends of these files, and so are a second
+                // source of addresses, and a redirect to a gateway without TLS.
                 .filteredOn(problem -> !problem.path().endsWith(".ssl-bundle")
+                        && !problem.path().endsWith(".redirect-port")
                         && !problem.path().endsWith(".instances")
                         && !problem.path().endsWith(".discovery"))
                 .isEmpty();
@@ -89,6 +90,7 @@ class ShippedConfigurationTest {
                 .replaceAll("$1$2")
                 // The header of trusted proxies needs one.
                 .replace("trusted-proxies: []", "trusted-proxies: [ 10.0.0.0/24 ]")
+                .replace("allowed-origins: []", "allowed-origins: [ https://shop.example ]")
                 .replace("policy: least-latency", "policy: hash")
                 .replace("\"Path=/orders/**\"", "\"Path=/orders/**\", \"Weight=orders, 1\"");
     }
