@@ -230,8 +230,6 @@ class RoutingConfiguration {
     /** The port of https that callers use: as configured, or the port in use by the gateway's own server. */
     private static int redirectToPort(EdgeProperties edge, Environment environment) {
         Integer configured = edge.redirectToPort();
-        return configured == null
-                ? environment.getRequiredProperty("local.server.port", Integer.class)
-                : configured;
+        return configured == null ? environment.getRequiredProperty("local.server.port", Integer.class) : configured;
     }
 }

@@ -155,7 +155,9 @@ class VirtualHostsIT {
         assertThat(shown("127.0.0.1").getSubjectX500Principal().getName()).isEqualTo("CN=main.test");
         try (TestCaller caller = caller("a.test")) {
             assertThat(ask(caller, "a.test", "/1").text()).isEqualTo("a");
-            assertThat(ask(caller, "A.TEST:443", "/2").status()).as("the predicate's spelling").isEqualTo(404);
+            assertThat(ask(caller, "A.TEST:443", "/2").status())
+                    .as("the predicate's spelling")
+                    .isEqualTo(404);
         }
         try (TestCaller caller = caller("b.test")) {
             assertThat(ask(caller, "b.test:8443", "/3").text()).isEqualTo("b");
@@ -169,7 +171,9 @@ class VirtualHostsIT {
             TestCaller.Answer refused = ask(caller, "b.test", "/misdirected");
 
             assertRefused(refused, Reason.MISDIRECTED);
-            assertThat(ask(caller, "a.test", "/4").text()).as("the connection stays").isEqualTo("a");
+            assertThat(ask(caller, "a.test", "/4").text())
+                    .as("the connection stays")
+                    .isEqualTo("a");
             TestCaller.Answer byTarget = ask(caller, "a.test", "https://b.test/misdirected-too");
             assertRefused(byTarget, Reason.MISDIRECTED);
         }
@@ -231,7 +235,8 @@ class VirtualHostsIT {
 
         write("a", next);
 
-        await().until(() -> shown("a.test").getSerialNumber().equals(next.getCertificate().getSerialNumber()));
+        await().until(() ->
+                shown("a.test").getSerialNumber().equals(next.getCertificate().getSerialNumber()));
         assertThat(shown("b.test").getSerialNumber()).isEqualTo(ofB);
         servesHostsThatTheCertificateCovers();
     }
@@ -254,9 +259,7 @@ class VirtualHostsIT {
     // ---------------------------------------------------------------- the redirect to https
 
     @ParameterizedTest
-    @CsvSource(
-            delimiter = '|',
-            textBlock = """
+    @CsvSource(delimiter = '|', textBlock = """
             GET /x?y=1&&z HTTP/1.1          | a.test           | a.test     | /x?y=1&&z
             POST /x HTTP/1.1                | a.test:80        | a.test     | /x
             GET / HTTP/1.0                  | [2001:db8::1]:80 | [2001:db8::1] | /
@@ -315,7 +318,12 @@ class VirtualHostsIT {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"GET /x HTTP/1.1\r\n\r\n", "GET /x HTTP/1.0\r\n\r\n", "GET /x HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n"})
+    @ValueSource(
+            strings = {
+                "GET /x HTTP/1.1\r\n\r\n",
+                "GET /x HTTP/1.0\r\n\r\n",
+                "GET /x HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n"
+            })
     void refusesRequestsWithoutOneHost(String request) throws IOException {
         try (TestCaller caller = TestCaller.to(redirectPort())) {
             caller.send(request);
@@ -325,7 +333,8 @@ class VirtualHostsIT {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\r\n\r\n"})
+    @ValueSource(
+            strings = {"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\r\n\r\n"})
     void doesNotRedirectOtherProtocols(String bytes) throws IOException {
         try (TestCaller caller = TestCaller.to(redirectPort())) {
             caller.send(bytes);

@@ -44,7 +44,9 @@ final class AcceptEncoding {
         }
         int equals = text.indexOf('=');
         try {
-            double weight = equals < 0 ? 0 : Double.parseDouble(text.substring(equals + 1).strip());
+            double weight = equals < 0
+                    ? 0
+                    : Double.parseDouble(text.substring(equals + 1).strip());
             return weight >= 0 && weight <= 1 ? weight : 0;
         } catch (NumberFormatException e) {
             return 0;

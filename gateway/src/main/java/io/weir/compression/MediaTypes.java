@@ -38,7 +38,8 @@ public final class MediaTypes {
             return false;
         }
         int end = contentType.indexOf(';');
-        String type = (end < 0 ? contentType : contentType.substring(0, end)).strip().toLowerCase(Locale.ROOT);
+        String type =
+                (end < 0 ? contentType : contentType.substring(0, end)).strip().toLowerCase(Locale.ROOT);
         if (types.contains(type)) {
             return true;
         }

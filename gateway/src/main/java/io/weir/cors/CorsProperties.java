@@ -30,7 +30,10 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
 public record CorsProperties(
         @DefaultValue @Size(max = 1000) List<String> allowedOrigins,
         @DefaultValue @Size(max = 1000) List<String> allowedOriginPatterns,
-        @DefaultValue({"GET", "HEAD", "POST"}) @Size(max = 100) List<String> allowedMethods,
+
+        @DefaultValue({"GET", "HEAD", "POST"}) @Size(max = 100)
+        List<String> allowedMethods,
+
         @DefaultValue @Size(max = 1000) List<String> allowedHeaders,
         @DefaultValue @Size(max = 1000) List<String> exposedHeaders,
         @DefaultValue("false") boolean allowCredentials,

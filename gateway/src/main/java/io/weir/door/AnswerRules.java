@@ -10,8 +10,7 @@ import org.jspecify.annotations.Nullable;
  * @param cors the CORS fields, and the answers to preflight requests; null: they are the backend's
  * @param compression the responses that are compressed; null: none
  */
-public record AnswerRules(
-        @Nullable CorsRule cors, @Nullable CompressionRule compression) {
+public record AnswerRules(@Nullable CorsRule cors, @Nullable CompressionRule compression) {
 
     /** No changes. */
     public static final AnswerRules NONE = new AnswerRules(null, null);

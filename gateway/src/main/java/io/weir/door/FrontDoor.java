@@ -151,7 +151,8 @@ public final class FrontDoor implements HttpHandler {
         RouteTable.Match match = current.table().match(request, target.path(), draw);
         if (current.answers().hasCors() && CorsRule.isPreflight(in.method(), in.requestHeaders())) {
             RouteTable.Match asked = current.table().match(Preflight.asked(request), target.path(), draw);
-            if (asked instanceof RouteTable.Compiled(CompiledRoute route) && route.answers().cors() != null) {
+            if (asked instanceof RouteTable.Compiled(CompiledRoute route)
+                    && route.answers().cors() != null) {
                 return Preflight.answer(route, inbound(in, out, target, COMPILED), listener, engine, arrivedAtNanos);
             }
             if (asked == RouteTable.Other.GENERAL) {

@@ -47,10 +47,11 @@ public final class WeirRoutePredicateHandlerMapping extends RoutePredicateHandle
         if (hasCors || !CorsUtils.isPreFlightRequest(exchange.getRequest()) || request == null) {
             return super.getHandler(exchange);
         }
-        return preflight(exchange, request).switchIfEmpty(Mono.defer(() -> getHandlerInternal(exchange)
-                .cast(WebHandler.class)
-                .switchIfEmpty(Mono.error(() -> new RefusalException(Refusal.of(Reason.NO_ROUTE, null))))
-                .flatMap(handler -> handler.handle(exchange).thenReturn(handler))));
+        return preflight(exchange, request)
+                .switchIfEmpty(Mono.defer(() -> getHandlerInternal(exchange)
+                        .cast(WebHandler.class)
+                        .switchIfEmpty(Mono.error(() -> new RefusalException(Refusal.of(Reason.NO_ROUTE, null))))
+                        .flatMap(handler -> handler.handle(exchange).thenReturn(handler))));
     }
 
     /** Answers a preflight request; empty if its route has no rules for CORS. */
@@ -63,7 +64,8 @@ public final class WeirRoutePredicateHandlerMapping extends RoutePredicateHandle
                 .build();
         return lookupRoute(asked)
                 .filter(route -> request.routes().answers().of(route.getId()).cors() != null)
-                .flatMap(route -> Preflight.answer(exchange, request, route.getId()).thenReturn(route));
+                .flatMap(route ->
+                        Preflight.answer(exchange, request, route.getId()).thenReturn(route));
     }
 
     @Override

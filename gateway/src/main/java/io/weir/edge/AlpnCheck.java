@@ -100,7 +100,8 @@ final class AlpnCheck extends SslClientHelloHandler<Boolean> {
     private static boolean containsKnown(ByteBuf names, Set<String> protocols) {
         while (names.isReadable()) {
             int length = names.readUnsignedByte();
-            if (protocols.contains(names.readCharSequence(length, StandardCharsets.ISO_8859_1).toString())) {
+            if (protocols.contains(
+                    names.readCharSequence(length, StandardCharsets.ISO_8859_1).toString())) {
                 return true;
             }
         }

@@ -127,8 +127,8 @@ public final class VirtualHosts {
         for (List<?> entry : names) {
             Object type = entry.get(0);
             if (entry.get(1) instanceof String name
-                    && (type.equals(DNS_NAME) && matches(name.toLowerCase(Locale.ROOT), host)
-                            || type.equals(IP_ADDRESS) && name.equals(host))) {
+                    && ((type.equals(DNS_NAME) && matches(name.toLowerCase(Locale.ROOT), host))
+                            || (type.equals(IP_ADDRESS) && name.equals(host)))) {
                 return true;
             }
         }

@@ -47,9 +47,7 @@ class CompressionRuleTest {
     }
 
     @ParameterizedTest
-    @CsvSource(
-            delimiter = '|',
-            textBlock = """
+    @CsvSource(delimiter = '|', textBlock = """
             Content-Encoding | br
             Content-Encoding | identity
             Content-Range    | bytes 0-9/100
@@ -86,10 +84,7 @@ class CompressionRuleTest {
     }
 
     @ParameterizedTest
-    @CsvSource(
-            delimiter = '|',
-            nullValues = "none",
-            textBlock = """
+    @CsvSource(delimiter = '|', nullValues = "none", textBlock = """
             gzip                         | true
             br, GZIP;q=0.5               | true
             x-gzip                       | true

@@ -240,7 +240,9 @@ class GzipBodyTest {
         assertThat(whole.refCnt()).as("the caller's").isEqualTo(1);
 
         ByteBuf noise = Unpooled.wrappedBuffer(new byte[] {1, 2, 3});
-        assertThat(CompressionRule.compress(noise, allocator)).as("would not be smaller").isNull();
+        assertThat(CompressionRule.compress(noise, allocator))
+                .as("would not be smaller")
+                .isNull();
     }
 
     /** The caller leaves on one thread while a buffer is encoded on another. */

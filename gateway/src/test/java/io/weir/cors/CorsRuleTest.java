@@ -41,7 +41,8 @@ class CorsRuleTest {
     private static Map<String, String> map(HttpHeaders fields) {
         return fields.names().stream()
                 .collect(java.util.stream.Collectors.toMap(
-                        name -> name.toLowerCase(java.util.Locale.ROOT), name -> String.join(", ", fields.getAll(name))));
+                        name -> name.toLowerCase(java.util.Locale.ROOT),
+                        name -> String.join(", ", fields.getAll(name))));
     }
 
     @Test
@@ -154,7 +155,8 @@ class CorsRuleTest {
                 .isEqualTo("access-control-request-headers: not allowed");
         assertThat(answer).isEmpty();
 
-        assertThat(rule.answerPreflight(preflight(SHOP, "PUT", "X-Trace, X-Other"), answer)).isNull();
+        assertThat(rule.answerPreflight(preflight(SHOP, "PUT", "X-Trace, X-Other"), answer))
+                .isNull();
         assertThat(answer.get("Access-Control-Allow-Headers"))
                 .as("the browser refuses the rest")
                 .isEqualTo("X-Trace");
@@ -162,8 +164,10 @@ class CorsRuleTest {
 
     @Test
     void tellsPreflightRequestsFromOthers() {
-        assertThat(CorsRule.isPreflight(HttpMethod.OPTIONS, preflight(SHOP, "PUT"))).isTrue();
+        assertThat(CorsRule.isPreflight(HttpMethod.OPTIONS, preflight(SHOP, "PUT")))
+                .isTrue();
         assertThat(CorsRule.isPreflight(HttpMethod.GET, preflight(SHOP, "PUT"))).isFalse();
-        assertThat(CorsRule.isPreflight(HttpMethod.OPTIONS, fields("Origin", SHOP))).isFalse();
+        assertThat(CorsRule.isPreflight(HttpMethod.OPTIONS, fields("Origin", SHOP)))
+                .isFalse();
     }
 }

@@ -53,17 +53,20 @@ class BrowserAnswersIT {
                 .weir("reload: { watch: false }")
                 .weir("edge: { compression-memory: 1MB }")
                 .backend("orders", backend.uri(), "deadline: 20s")
-                .filtered(
+                .matched("post", "orders", "Method=POST", "cors: { allowed-origins: [ \"" + SHOP + "\" ] }")
+                .route(
                         "cors",
                         "orders",
-                        "",
                         "cors: { allowed-origins: [ \"" + SHOP + "\" ], allowed-methods: [ GET, PUT ],"
                                 + " allowed-headers: [ x-trace ], exposed-headers: [ Retry-After ],"
                                 + " allow-credentials: true }")
                 .route("closed", "orders", "cors: { allowed-origins: [ \"*\" ] }", "access: { allow: [ 10.0.0.0/8 ] }")
                 .route("plain", "orders")
                 .route("gzip", "orders", "compression: { min-size: 1KB }")
-                .filtered("kept", "orders", "\"SetResponseHeader=Cache-Control, no-transform\"",
+                .filtered(
+                        "kept",
+                        "orders",
+                        "\"SetResponseHeader=Cache-Control, no-transform\"",
                         "compression: { min-size: 1KB }")
                 .route(
                         "events",
@@ -104,7 +107,8 @@ class BrowserAnswersIT {
                     + "x".repeat(50_000));
             conversation.close();
         } else if (target.endsWith("/events")) {
-            conversation.write("HTTP/1.1 200 X\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n");
+            conversation.write(
+                    "HTTP/1.1 200 X\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n");
             for (String event = events.take(); !event.isEmpty(); event = events.take()) {
                 conversation.write(Integer.toHexString(event.length()) + "\r\n" + event + "\r\n");
             }
@@ -163,10 +167,10 @@ class BrowserAnswersIT {
                 door.path("cors", "2"),
                 "Origin: https://evil.example",
                 "Access-Control-Request-Method: PUT");
-        TestCaller.Answer method = ask(
-                "OPTIONS", door.path("cors", "3"), "Origin: " + SHOP, "Access-Control-Request-Method: DELETE");
-        TestCaller.Answer outside = ask(
-                "OPTIONS", door.path("closed", "4"), "Origin: " + SHOP, "Access-Control-Request-Method: GET");
+        TestCaller.Answer method =
+                ask("OPTIONS", door.path("cors", "3"), "Origin: " + SHOP, "Access-Control-Request-Method: DELETE");
+        TestCaller.Answer outside =
+                ask("OPTIONS", door.path("closed", "4"), "Origin: " + SHOP, "Access-Control-Request-Method: GET");
 
         assertRefused(gateway, door, "cors", door.path("cors", "2"), origin, Reason.FORBIDDEN);
         assertRefused(gateway, door, "cors", door.path("cors", "3"), method, Reason.FORBIDDEN);
@@ -175,13 +179,30 @@ class BrowserAnswersIT {
         assertThat(received.get()).isEqualTo(before);
     }
 
+    /** The route that the request itself will match counts, not the one that matches {@code OPTIONS}. */
+    @Door.Each
+    void findsTheRouteByTheMethodThatIsAskedFor(Door door) throws IOException {
+        TestCaller.Answer post =
+                ask("OPTIONS", door.path("post", "11"), "Origin: " + SHOP, "Access-Control-Request-Method: POST");
+        TestCaller.Answer get =
+                ask("OPTIONS", door.path("post", "12"), "Origin: " + SHOP, "Access-Control-Request-Method: GET");
+
+        assertThat(post.status()).isEqualTo(204);
+        assertThat(post.header("access-control-allow-methods")).isEqualTo("GET, HEAD, POST");
+        assertRefused(get, Reason.NO_ROUTE);
+    }
+
     @Door.Each
     void passesOtherOptionsRequestsOn(Door door) throws IOException {
-        assertThat(ask("OPTIONS", door.path("cors", "5")).text()).as("no preflight request").isEqualTo("ok");
-        TestCaller.Answer withoutRules = ask(
-                "OPTIONS", door.path("plain", "6"), "Origin: " + SHOP, "Access-Control-Request-Method: GET");
+        assertThat(ask("OPTIONS", door.path("cors", "5")).text())
+                .as("no preflight request")
+                .isEqualTo("ok");
+        TestCaller.Answer withoutRules =
+                ask("OPTIONS", door.path("plain", "6"), "Origin: " + SHOP, "Access-Control-Request-Method: GET");
         assertThat(withoutRules.text()).isEqualTo("ok");
-        assertThat(withoutRules.header("access-control-allow-origin")).as("the backend's").isEqualTo("*");
+        assertThat(withoutRules.header("access-control-allow-origin"))
+                .as("the backend's")
+                .isEqualTo("*");
     }
 
     @Door.Each
@@ -204,7 +225,8 @@ class BrowserAnswersIT {
 
     private static Map<String, String> cors(TestCaller.Answer answer) {
         return answer.headers().entrySet().stream()
-                .filter(field -> field.getKey().startsWith("access-control-") || field.getKey().equals("vary"))
+                .filter(field -> field.getKey().startsWith("access-control-")
+                        || field.getKey().equals("vary"))
                 .collect(java.util.stream.Collectors.toMap(Map.Entry::getKey, Map.Entry::getValue));
     }
 
@@ -233,7 +255,7 @@ class BrowserAnswersIT {
         assertThat(answer.body().length).isLessThan(200);
         assertThat(answer.header("etag")).isEqualTo("W/\"x\"");
         assertThat(answer.header("vary")).isEqualTo("accept-encoding");
-        JsonNode line = gateway.lines(door.path("gzip", "json")).getFirst();
+        JsonNode line = gateway.logged(door.path("gzip", "json"));
         assertThat(line.path("bytes").asInt()).as("the backend's").isEqualTo(JSON.length());
     }
 
@@ -265,7 +287,8 @@ class BrowserAnswersIT {
         assertThat(plain.text()).isEqualTo(LARGE);
         assertThat(plain.header("vary")).isNull();
         assertThat(List.of(notAccepted, small, encoded, kept, plain))
-                .allSatisfy(answer -> assertThat(answer.header("content-length")).isNotNull());
+                .allSatisfy(
+                        answer -> assertThat(answer.header("content-length")).isNotNull());
     }
 
     @Door.Each

@@ -32,7 +32,9 @@ class VirtualHostsTest {
         assertThat(VirtualHosts.covers(certificate, "192.0.2.7")).isTrue();
 
         assertThat(VirtualHosts.covers(certificate, "evil-shop.test")).isFalse();
-        assertThat(VirtualHosts.covers(certificate, "cn.test")).as("the subject is no host").isFalse();
+        assertThat(VirtualHosts.covers(certificate, "cn.test"))
+                .as("the subject is no host")
+                .isFalse();
         assertThat(VirtualHosts.covers((X509Certificate) null, "shop.test")).isFalse();
     }
 
@@ -67,7 +69,9 @@ class VirtualHostsTest {
         assertThat(hosts.isMisdirected(connection, "a2.test")).isFalse();
 
         VirtualHosts.requested(connection, "x.test");
-        assertThat(hosts.isMisdirected(connection, "y.test")).as("both have the default").isFalse();
+        assertThat(hosts.isMisdirected(connection, "y.test"))
+                .as("both have the default")
+                .isFalse();
     }
 
     @Test
@@ -76,7 +80,9 @@ class VirtualHostsTest {
 
         assertThat(hosts.isMisdirected(connection, "b.test")).isTrue();
         assertThat(hosts.isMisdirected(connection, "b.test:443")).isTrue();
-        assertThat(hosts.isMisdirected(connection, "x.test")).as("has the default").isTrue();
+        assertThat(hosts.isMisdirected(connection, "x.test"))
+                .as("has the default")
+                .isTrue();
         assertThat(hosts.isMisdirected(connection, "[::1]")).isTrue();
         assertThat(hosts.isMisdirected(connection, "a.test")).as("afterwards").isFalse();
         assertThat(hosts.isMisdirected(connection, "a2.test")).as("afterwards").isFalse();

@@ -55,8 +55,11 @@ final class RouteAnswersCheck {
             problems.accept(
                     ConfigurationProblem.of(cors.location(), cors.path(), null, "not together with " + GLOBAL_CORS));
         }
-        checkEach(cors, origins, ORIGIN, "an origin such as https://shop.example, or *; patterns in "
-                + "allowed-origin-patterns");
+        checkEach(
+                cors,
+                origins,
+                ORIGIN,
+                "an origin such as https://shop.example, or *; patterns in " + "allowed-origin-patterns");
         checkEach(cors, patterns, ORIGIN_PATTERN, "a pattern of origins such as https://*.shop.example");
         checkEach(cors, path + ".allowed-methods", TOKEN, "the name of a method, or *");
         checkEach(cors, path + ".allowed-headers", TOKEN, "the name of a header field, or *");
@@ -97,9 +100,9 @@ final class RouteAnswersCheck {
     }
 
     private void checkEach(RawTree node, String path, Predicate<String> isValid, String expected) {
-        validValues.explicit(path).ifPresent(entry -> list(path).stream()
-                .filter(isValid.negate())
-                .forEach(element -> {
+        validValues
+                .explicit(path)
+                .ifPresent(entry -> list(path).stream().filter(isValid.negate()).forEach(element -> {
                     Setting setting = node.allSettings()
                             .filter(one -> one.text().equals(element))
                             .findFirst()

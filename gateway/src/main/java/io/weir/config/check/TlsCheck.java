@@ -19,7 +19,8 @@ final class TlsCheck {
     private static final String SSL = "server.ssl";
     private static final String SERVER_NAMES = SSL + ".server-name-bundles";
     private static final Pattern SERVER_NAME = Pattern.compile(".*\\.server-?name", Pattern.CASE_INSENSITIVE);
-    private static final Pattern HOST_NAME = Pattern.compile("[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*");
+    private static final Pattern HOST_NAME =
+            Pattern.compile("[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*");
     private static final String REDIRECT_PORT = "weir.edge.redirect-port";
     private static final String REDIRECT_TO_PORT = "weir.edge.redirect-to-port";
     /** The ports of other servers, and their defaults. */
@@ -87,12 +88,15 @@ final class TlsCheck {
     private void checkServerName(Setting setting) {
         String name = environment.resolvePlaceholders(setting.text());
         if (!HOST_NAME.matcher(name).matches()) {
-            boolean isUpperCase = HOST_NAME.matcher(name.toLowerCase(Locale.ROOT)).matches();
+            boolean isUpperCase =
+                    HOST_NAME.matcher(name.toLowerCase(Locale.ROOT)).matches();
             problems.accept(ConfigurationProblem.expected(
                     setting.location(),
                     setting.path(),
                     setting.text(),
-                    isUpperCase ? "lower case, as in a handshake" : "the name of one host, without a wildcard or port"));
+                    isUpperCase
+                            ? "lower case, as in a handshake"
+                            : "the name of one host, without a wildcard or port"));
         }
     }
 
