@@ -26,6 +26,7 @@ import java.security.cert.X509Certificate;
 import java.util.concurrent.atomic.AtomicInteger;
 import javax.net.ssl.SSLException;
 import javax.net.ssl.SSLSocket;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -277,7 +278,7 @@ class VirtualHostsIT {
             GET http://u@evil.test/ HTTP/1.1 | a.test          | 400        |
             OPTIONS * HTTP/1.1              | a.test           | 400        |
             """)
-    void redirectsToTheSameTargetOnHttps(String line, String host, String expectedHost, String target)
+    void redirectsToTheSameTargetOnHttps(String line, String host, String expectedHost, @Nullable String target)
             throws IOException {
         try (TestCaller caller = TestCaller.to(redirectPort())) {
             caller.send(line + "\r\nHost: " + host + "\r\nContent-Length: 0\r\n\r\n");

@@ -39,7 +39,9 @@ final class GzipBody extends Flux<ByteBuf> implements CoreSubscriber<ByteBuf>, S
     private final CompressionMemory memory;
     private final AtomicReference<@Nullable ByteBuf> tail = new AtomicReference<>();
 
+    @SuppressWarnings("UnusedVariable") // Read by STATE.
     private volatile int state = IDLE;
+
     private volatile long demand;
     private volatile boolean isCancelled;
     private @Nullable CoreSubscriber<? super ByteBuf> sink;

@@ -6,6 +6,7 @@ import io.netty.handler.codec.http.DefaultHttpHeaders;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpMethod;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -102,7 +103,7 @@ class CompressionRuleTest {
             ''                           | false
             none                         | false
             """)
-    void followsTheCallersWeights(String accepted, boolean isCompressed) {
+    void followsTheCallersWeights(@Nullable String accepted, boolean isCompressed) {
         request.remove("Accept-Encoding");
         if (accepted != null) {
             request.set("Accept-Encoding", accepted);
