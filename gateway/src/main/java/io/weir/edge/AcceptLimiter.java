@@ -10,16 +10,16 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * Limits the connections that the listening socket accepts while the gateway sheds: {@value #PER_MILLISECOND}
- * for each millisecond, and at least {@value #AT_LEAST} in one iteration of its event loop. The others wait in
- * the kernel's backlog.
+ * for each millisecond, and at least {@value #AT_LEAST} in one iteration of its event loop. The others wait
+ * in the kernel's backlog.
  *
- * <p>The limit follows the time, and not only the iterations: an overloaded event loop has few iterations. With
- * one connection for each of them, as Netty's epoll transport accepts by default, 500 callers of a gateway that
- * refused 20 000 requests a second waited for up to 6 s to be accepted. So the socket needs the
+ * <p>The limit follows the time, and not only the iterations: an overloaded event loop has few iterations.
+ * With one connection for each of them, as Netty's epoll transport accepts by default, 500 callers of a
+ * gateway that refused 20 000 requests a second waited for up to 6 s to be accepted. So the socket needs the
  * {@link #allocator()}, which lets Netty accept several connections at a time.
  *
- * <p>Netty may repeat that within the same iteration. So this handler changes the number, and pauses the socket
- * until the next iteration. It sees the begin of an overload with the first accept after it.
+ * <p>Netty may repeat that within the same iteration. So this handler changes the number, and pauses the
+ * socket until the next iteration. It sees the begin of an overload with the first accept after it.
  */
 // Concurrency: confined to the event loop of the listening socket.
 final class AcceptLimiter extends ChannelInboundHandlerAdapter {
