@@ -77,8 +77,8 @@ import org.springframework.util.unit.DataSize;
  *     the method; 0 to 65535; 0: any free port; default: none. Needs {@code server.ssl}. The redirect names
  *     the request's own {@code Host}; a request without one is refused with 400. Each answer is the last one
  *     of its connection. A tenth of {@code max-connections}, at least 100, may be open at once.
- * @param redirectToPort port of {@code https} that callers use, in the redirects; 1 to 65535; default:
- *     {@code server.port}. Set it to 443 where a balancer or container maps the ports.
+ * @param redirectToPort port of {@code https} that callers use, in the redirects; 1 to 65535; default: the
+ *     server's port. Set it to 443 where a balancer or container maps the ports.
  * @param compressionMemory limit on the memory, outside the heap, of all answers that are being compressed
  *     ({@code weir.routes.<id>.compression}); 1MB to 1TB; each takes 272 KB. Above it, further answers are
  *     not compressed.
