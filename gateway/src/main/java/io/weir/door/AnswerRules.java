@@ -5,7 +5,7 @@ import io.weir.cors.CorsRule;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a route changes in its responses, apart from its filters.
+ * The changes of a route's responses, apart from its filters.
  *
  * @param cors the CORS fields, and the answers to preflight requests; null: they are the backend's
  * @param compression the responses that are compressed; null: none
