@@ -6,6 +6,7 @@ import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.util.AttributeKey;
 import io.netty.util.NetUtil;
+import io.weir.authentication.ReservedFields;
 import io.weir.edge.CallerPeer;
 import io.weir.edge.ClientLimits;
 import io.weir.edge.EdgeProperties;
@@ -137,14 +138,20 @@ public final class FrontDoor implements HttpHandler {
             return refuse(overLimit, inbound(in, out, target, NONE));
         }
         Routes current = routes.get();
+        ReservedFields reserved = current.reservedFields();
+        if (reserved != null) {
+            // Before the match: no predicate, filter or backend sees a forged field.
+            reserved.removeFrom(in.requestHeaders());
+        }
         WeightedGroups.Draw draw = current.weights().isEmpty()
                 ? null
                 : new WeightedGroups.Draw(in.requestHeaders(), () -> callerNetwork(in));
         return switch (current.table().match(request, target.path(), draw)) {
-            case RouteTable.Compiled compiled -> serve(compiled.route(), in, out, target, arrivedAtNanos);
+            case RouteTable.Compiled compiled -> serve(compiled.route(), in, out, target, reserved, arrivedAtNanos);
             case RouteTable.Other.GENERAL -> {
                 unifySpelling(in.requestHeaders());
                 InboundRequest inbound = inbound(in, out, target, GENERAL);
+                inbound.reserve(reserved);
                 yield generalDoor.runChain(
                         generalDoor.request(inbound, current, draw, arrivedAtNanos),
                         webFlux.handle(normalise(request, in, target), response));
@@ -158,6 +165,7 @@ public final class FrontDoor implements HttpHandler {
             HttpServerRequest in,
             HttpServerResponse out,
             RequestTarget target,
+            @Nullable ReservedFields reserved,
             long arrivedAtNanos) {
         if (route.preservePath()) {
             try {
@@ -167,6 +175,7 @@ public final class FrontDoor implements HttpHandler {
             }
         }
         InboundRequest inbound = inbound(in, out, target, COMPILED);
+        inbound.reserve(reserved);
         Refusal overloaded = inbound.refusalByDelay(engine, route.route());
         return overloaded == null
                 ? new CompiledCaller(engine, route, inbound, arrivedAtNanos, properties.serverTiming())

@@ -78,6 +78,7 @@ final class GatewayCheck {
                 .flatMap(setting -> unresolved(setting).stream())
                 .forEach(problems);
         new NetworksCheck(root, validValues, problems).check();
+        new IssuersCheck(environment, validValues, problems).check();
         checkProxyProtocol();
         DNS_SERVERS.forEach(server -> validValues.explicit(server).ifPresent(this::checkDnsServer));
         checkForwardHeaders();

@@ -48,6 +48,9 @@ class ShippedConfigurationTest {
     /** The line break in a list. */
     private static final Pattern LIST_BREAK = Pattern.compile(",\\R +#?  +");
 
+    /** The position of an issuer's name in its path. */
+    private static final int ISSUER = 2;
+
     private static final Pattern LINE = Pattern.compile("( *)(#?)([a-z-]+):(| .*)");
     private static final Pattern DEFAULT_IN_WORDS = Pattern.compile("default: ([^.;]+?)(?:, so that|[.;]|$)");
 
@@ -90,6 +93,8 @@ class ShippedConfigurationTest {
                 // The header of trusted proxies needs one.
                 .replace("trusted-proxies: []", "trusted-proxies: [ 10.0.0.0/24 ]")
                 .replace("policy: least-latency", "policy: hash")
+                // A proof of identity must require something.
+                .replace(" issuers: []", " issuers: [ corp ]")
                 .replace("\"Path=/orders/**\"", "\"Path=/orders/**\", \"Weight=orders, 1\"");
     }
 
@@ -161,7 +166,10 @@ class ShippedConfigurationTest {
                         ConfigurationMetadata.ofBackend()
                                 .map(documented -> named("backends.*." + documented.path(), documented)),
                         ConfigurationMetadata.ofRoute()
-                                .map(documented -> named("routes.*." + documented.path(), documented)))
+                                .map(documented -> named("routes.*." + documented.path(), documented)),
+                        ConfigurationMetadata.ofIssuer()
+                                .map(documented ->
+                                        named("authentication.issuers.*." + documented.path(), documented)))
                 .flatMap(properties -> properties);
     }
 
@@ -169,7 +177,7 @@ class ShippedConfigurationTest {
         return Arguments.of(path, documented);
     }
 
-    /** Whether the property is the map of backends or routes. */
+    /** Whether the property is the map of backends, routes or issuers. */
     private static boolean isMapOfGroups(Documented documented) {
         return documented.property().schema() instanceof PropertySchema.MapSchema named
                 && named.element() instanceof PropertySchema.GroupSchema;
@@ -213,6 +221,9 @@ class ShippedConfigurationTest {
                             && (names.getFirst().equals("backends")
                                     || names.getFirst().equals("routes"))) {
                         names.set(1, "*");
+                    }
+                    if (names.size() > ISSUER && names.get(1).equals("issuers")) {
+                        names.set(ISSUER, "*");
                     }
                     String rest = matcher.group(4);
                     int comment = rest.indexOf(" # ");
