@@ -33,9 +33,9 @@ import org.slf4j.LoggerFactory;
  *
  * <p>The timestamp is the time when the request's head was decoded. Lines are in the order in which requests
  * ended. The path has no query, since a query may hold secrets. {@code reason} is the cause of the outcome
- * {@code fallback}; {@code detail} is the exact cause. {@code identity} is the caller's, from its token. Unknown values are left out. The backend is the last
- * one that was called; {@code instance} is its last instance, where it has several. Long values are
- * truncated.
+ * {@code fallback}; {@code detail} is the exact cause. {@code identity} is the caller's, from its token.
+ * Unknown values are left out. The backend is the last one that was called; {@code instance} is its last
+ * instance, where it has several. Long values are truncated.
  *
  * <p>Of the requests that are refused at their head while an event loop is overloaded, only a sample is
  * logged.

@@ -44,8 +44,7 @@ public final class AuthenticationRule {
         this.needsCertificate = properties.clientCertificate();
         this.issuers = List.copyOf(issuers);
         this.scopes = properties.scopes();
-        this.claims =
-                properties.claims().stream().map(RequiredClaim::parse).toList();
+        this.claims = properties.claims().stream().map(RequiredClaim::parse).toList();
         this.identityHeader =
                 identityHeader == null ? null : AsciiString.cached(identityHeader.toLowerCase(Locale.ROOT));
     }

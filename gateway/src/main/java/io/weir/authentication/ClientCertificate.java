@@ -38,8 +38,7 @@ public final class ClientCertificate {
         for (int i = 1; i < shown.length; i++) {
             chain.append(i == 1 ? "" : ", ").append(bytes(shown[i]));
         }
-        return new ClientCertificate(
-                AsciiString.of(bytes(shown[0])), chain.isEmpty() ? null : AsciiString.of(chain));
+        return new ClientCertificate(AsciiString.of(bytes(shown[0])), chain.isEmpty() ? null : AsciiString.of(chain));
     }
 
     private static String bytes(Certificate certificate) throws CertificateEncodingException {

@@ -27,14 +27,14 @@ import org.springframework.security.oauth2.jwt.JwtValidationException;
 import org.springframework.security.oauth2.jwt.NimbusJwtDecoder;
 
 /**
- * An issuer of tokens: verifies them with its keys in force. Spring Security's decoder does the work, with the
- * keys in memory; it never fetches any.
+ * An issuer of tokens: verifies them with its keys in force. Spring Security's decoder does the work, with
+ * the keys in memory; it never fetches any.
  *
- * <p>The algorithms are those of public keys. So {@code none} is refused, and so is HS256 with a public key as
- * the secret.
+ * <p>The algorithms are those of public keys. So {@code none} is refused, and so is HS256 with a public key
+ * as the secret.
  */
-// Concurrency: `verifier` belongs to one set of keys. A thread that finds other keys in force replaces it; two
-// threads at the same moment build two, of which one is lost with the tokens in its cache.
+// Concurrency: `verifier` belongs to one set of keys. A thread that finds other keys in force replaces it;
+// two threads at the same moment build two, of which one is lost with the tokens in its cache.
 public final class Issuer {
 
     /** Kept for each issuer; a verified token of 1000 characters takes about 4 KB. */
@@ -73,9 +73,8 @@ public final class Issuer {
                 times,
                 // A token that never expires could not be withdrawn.
                 new JwtClaimValidator<Instant>(JwtClaimNames.EXP, exp -> exp != null),
-                new JwtClaimValidator<Object>(JwtClaimNames.ISS, iss -> properties
-                        .issuer()
-                        .equals(String.valueOf(iss))),
+                new JwtClaimValidator<Object>(
+                        JwtClaimNames.ISS, iss -> properties.issuer().equals(String.valueOf(iss))),
                 new JwtClaimValidator<Collection<String>>(JwtClaimNames.AUD, this::isAudience)));
     }
 
@@ -109,6 +108,7 @@ public final class Issuer {
     }
 
     /** The token if it was verified with the keys in force, and has not expired since; null: verify it. */
+    @SuppressWarnings("ReferenceEquality") // Equal keys are the same object; a comparison of keys would be slow.
     @Nullable
     VerifiedToken known(String token) {
         Verifier present = verifier;
@@ -169,6 +169,7 @@ public final class Issuer {
         return AuthenticationRefusal.invalid(why == null ? "not valid" : why);
     }
 
+    @SuppressWarnings("ReferenceEquality") // As in known().
     private @Nullable Verifier verifier() {
         JWKSet inForce = keys.inForce();
         Verifier present = verifier;
@@ -196,7 +197,9 @@ public final class Issuer {
         return keys.count();
     }
 
-    /** The time since the first of the failed fetches in a row, in nanoseconds; 0: the last one has succeeded. */
+    /**
+     * The time since the first of the failed fetches in a row, in nanoseconds; 0: the last one has succeeded.
+     */
     public long failingNanos() {
         return keys.failingNanos();
     }

@@ -195,15 +195,15 @@ final class IssuerKeys {
     }
 
     private static String describe(@Nullable Throwable failure) {
-        Throwable cause = failure instanceof CompletionException && failure.getCause() != null
-                ? failure.getCause()
-                : failure;
+        Throwable cause =
+                failure instanceof CompletionException && failure.getCause() != null ? failure.getCause() : failure;
         if (cause == null) {
             return "no keys";
         }
         return cause.getMessage() == null ? cause.getClass().getSimpleName() : cause.getMessage();
     }
 
+    @SuppressWarnings("ReferenceEquality") // Equal keys are the same object.
     private void logKeys(State before, State after) {
         if (before.keys != after.keys && after.keys != null) {
             log.info(

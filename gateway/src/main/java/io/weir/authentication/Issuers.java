@@ -33,6 +33,7 @@ public final class Issuers implements AutoCloseable {
     private final DoubleSupplier random;
     private final Consumer<Collection<Issuer>> listener;
     private final Function<IssuerProperties, KeySource> sources;
+    private final boolean hasThread;
     private volatile Map<String, Issuer> inForce = Map.of();
     private @Nullable ScheduledExecutorService thread;
     private @Nullable HttpClient http;
@@ -45,23 +46,24 @@ public final class Issuers implements AutoCloseable {
      * @param random values from 0 to 1
      * @param listener receives the issuers of each configuration
      */
-    public Issuers(
-            Clock clock, LongSupplier nanoClock, DoubleSupplier random, Consumer<Collection<Issuer>> listener) {
+    public Issuers(Clock clock, LongSupplier nanoClock, DoubleSupplier random, Consumer<Collection<Issuer>> listener) {
         this.clock = clock;
         this.nanoClock = nanoClock;
         this.random = random;
         this.listener = listener;
+        this.hasThread = true;
         this.sources = properties -> {
             // The client and its threads exist from the first fetch on: a plan may be discarded.
             return () -> new JwkSetClient(http(), properties).fetch();
         };
     }
 
-    /** No issuers, and other sources of keys, for tests. */
+    /** No issuers, other sources of keys, and no thread: tests call {@link #refreshIfDue}. */
     Issuers(Clock clock, LongSupplier nanoClock, Function<IssuerProperties, KeySource> sources) {
         this.clock = clock;
         this.nanoClock = nanoClock;
         this.random = () -> 0;
+        this.hasThread = false;
         this.listener = issuers -> {};
         this.sources = sources;
     }
@@ -102,12 +104,12 @@ public final class Issuers implements AutoCloseable {
         ScheduledExecutorService present = thread;
         if (next.isEmpty()) {
             close();
-        } else if (present == null) {
-            ScheduledExecutorService started = Executors.newSingleThreadScheduledExecutor(
-                    task -> Thread.ofPlatform().daemon().name("weir-issuer-keys").unstarted(task));
+        } else if (present == null && hasThread) {
+            ScheduledExecutorService started = Executors.newSingleThreadScheduledExecutor(task ->
+                    Thread.ofPlatform().daemon().name("weir-issuer-keys").unstarted(task));
             var _ = started.scheduleWithFixedDelay(this::refreshIfDue, 0, CHECK_SECONDS, TimeUnit.SECONDS);
             thread = started;
-        } else {
+        } else if (present != null) {
             present.execute(this::refreshIfDue);
         }
     }

@@ -85,8 +85,8 @@ final class JwkSetClient implements KeySource {
         CompletableFuture<HttpResponse<String>> sent = http.sendAsync(
                 request, BodyHandlers.limiting(BodyHandlers.ofString(StandardCharsets.UTF_8), MAX_BYTES));
         // The client's own time-out ends with the answer's head.
-        CompletableFuture<String> body = sent.thenApply(answer -> body(uri, answer))
-                .orTimeout(timeout.toNanos(), TimeUnit.NANOSECONDS);
+        CompletableFuture<String> body =
+                sent.thenApply(answer -> body(uri, answer)).orTimeout(timeout.toNanos(), TimeUnit.NANOSECONDS);
         var _ = body.whenComplete((text, failure) -> {
             if (failure != null) {
                 sent.cancel(true);

@@ -39,8 +39,8 @@ public final class ReservedFields {
     /** Removes the fields from a caller's head or trailers. */
     public void removeFrom(HttpHeaders fields) {
         List<String> forged = null;
-        for (Map.Entry<CharSequence, CharSequence> field : (Iterable<Map.Entry<CharSequence, CharSequence>>)
-                fields::iteratorCharSequence) {
+        for (Map.Entry<CharSequence, CharSequence> field :
+                (Iterable<Map.Entry<CharSequence, CharSequence>>) fields::iteratorCharSequence) {
             if (isReserved(field.getKey())) {
                 forged = forged == null ? new ArrayList<>() : forged;
                 forged.add(field.getKey().toString());

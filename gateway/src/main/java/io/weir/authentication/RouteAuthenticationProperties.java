@@ -12,8 +12,8 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *
  * @param issuers names of {@code weir.authentication.issuers}, one of which must have issued the bearer token
  *     of the request; up to 100; default: no token is required.
- * @param scopes scopes that the token must have, all of them, in its claim {@code scope} or {@code scp}; up
- *     to 100; default: none.
+ * @param scopes scopes that the token must have, all of them: words of its claim "scope", or elements of its
+ *     claim "scp"; up to 100; default: none.
  * @param claims claims that the token must have, all of them, as {@code NAME=VALUE}; a list must contain the
  *     value; a dot leads to a nested claim ({@code realm_access.roles=admin}); up to 100; default: none.
  * @param clientCertificate whether the caller must have shown a client certificate that the edge trusts; the
@@ -21,8 +21,10 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  */
 public record RouteAuthenticationProperties(
         @DefaultValue @Size(max = 100) List<String> issuers,
-        @DefaultValue @Size(max = 100) List<@Pattern(regexp = "[!#-\\[\\]-~]+", message = "a scope without spaces") String>
-                        scopes,
+
+        @DefaultValue @Size(max = 100)
+        List<@Pattern(regexp = "[!#-\\[\\]-~]+", message = "a scope without spaces") String> scopes,
+
         @DefaultValue @Size(max = 100) List<@Pattern(regexp = "[^\\s=]+=.+", message = "NAME=VALUE") String> claims,
         @DefaultValue("false") boolean clientCertificate) {
 

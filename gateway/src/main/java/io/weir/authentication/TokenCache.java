@@ -12,8 +12,8 @@ import org.jspecify.annotations.Nullable;
  * invented ones.
  *
  * <p>The tokens are in two generations. A token that is used is in the young one. A full young generation
- * becomes the old one, and the tokens that were not used since are forgotten; they are verified again. Expired
- * tokens are forgotten in the same way.
+ * becomes the old one, and the tokens that were not used since are forgotten; they are verified again.
+ * Expired tokens are forgotten in the same way.
  */
 // Concurrency: `generations` is the only atomic; a lost race to rotate changes nothing. Each thread that adds
 // a token at the moment of a rotation can exceed the bound by one token.

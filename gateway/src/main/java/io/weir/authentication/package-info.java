@@ -20,10 +20,10 @@
  * <ul>
  *   <li>A known key is used for as long as no later set of keys lacks it. An issuer that is down refuses
  *       nobody whose key is known; {@code WeirIssuerKeysStale} tells an operator after ten minutes.
- *   <li>A token with an unknown key waits for a fetch: an issuer may sign with a new key at once. The number of
- *       fetches is bounded by {@code unknown-key-interval}, that of the waiting requests by {@value
- *       io.weir.authentication.KeyFetch#MAX_WAITING} for each issuer, and the wait by the deadline. In the
- *       rest of the interval the token is refused at once.
+ *   <li>A token with an unknown key waits for a fetch: an issuer may sign with a new key at once. The number
+ *       of fetches is bounded by {@code unknown-key-interval}, that of the waiting requests by
+ *       {@value io.weir.authentication.KeyFetch#MAX_WAITING} for each issuer, and the wait by the deadline.
+ *       In the rest of the interval the token is refused at once.
  *   <li>Where no key was ever known, a token gets 401 {@code unauthorized}, as in Envoy, without {@code
  *       error="invalid_token"}: the caller may try again with the same token. A 503 would count the issuer's
  *       outage against Weir's objective, and claim that waiting helps.
@@ -37,13 +37,13 @@
  * authentication costs one comparison with null.
  *
  * <p><b>Fields.</b> {@link io.weir.authentication.ReservedFields} removes the identity's field and RFC 9440's
- * fields from all requests on all routes before a route is matched, so that a backend behind two routes cannot
- * be deceived by way of the one without authentication. They are written after the route's filters. A trusted
- * proxy is a caller, too: its own fields are removed.
+ * fields from all requests on all routes before a route is matched, so that a backend behind two routes
+ * cannot be deceived by way of the one without authentication. They are written after the route's filters. A
+ * trusted proxy is a caller, too: its own fields are removed.
  *
- * <p><b>Limitations.</b> No opaque tokens (RFC 7662), no encrypted tokens, no EdDSA. A key without {@code kid}
- * that is replaced is found at the next regular fetch only. A token that its issuer revokes is accepted until
- * it expires. Certificates of callers are not checked for revocation.
+ * <p><b>Limitations.</b> No opaque tokens (RFC 7662), no encrypted tokens, no EdDSA. A key without
+ * {@code kid} that is replaced is found at the next regular fetch only. A token that its issuer revokes is
+ * accepted until it expires. Certificates of callers are not checked for revocation.
  */
 @NullMarked
 package io.weir.authentication;

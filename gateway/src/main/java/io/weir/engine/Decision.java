@@ -35,7 +35,9 @@ sealed interface Decision {
      * @param challenge the value of {@code WWW-Authenticate}; null: none
      */
     record Refuse(
-            Reason reason, @Nullable String detail, @Nullable String challenge) implements Decision {
+            Reason reason,
+            @Nullable String detail,
+            @Nullable String challenge) implements Decision {
 
         /** A refusal without a challenge. */
         Refuse(Reason reason, @Nullable String detail) {

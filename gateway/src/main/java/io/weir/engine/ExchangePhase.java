@@ -24,14 +24,7 @@ import org.jspecify.annotations.Nullable;
  * <p>All methods are called on the exchange's event loop.
  */
 sealed interface ExchangePhase
-        permits ExchangePhase.EmptyPhase,
-                AwaitingKeys,
-                ReadingAhead,
-                Admission,
-                Attempt,
-                Backoff,
-                Answering,
-                Flushing {
+        permits ExchangePhase.EmptyPhase, AwaitingKeys, ReadingAhead, Admission, Attempt, Backoff, Answering, Flushing {
 
     /** A time that is never due. */
     long NEVER = Long.MAX_VALUE;

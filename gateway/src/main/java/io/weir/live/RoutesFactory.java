@@ -56,9 +56,8 @@ public final class RoutesFactory {
     /** Only Spring Cloud Gateway can match a route that was created in code: it may match any request. */
     private static final RouteMatcher ANY_REQUEST = new RouteMatcher(List.of(), List.of(), List.of(), false);
 
-    private static final RouteProperties DEFAULTS =
-            new RouteProperties(
-                    null, Mode.REQUEST, null, null, null, null, null, null, null, Priority.NORMAL, false, null);
+    private static final RouteProperties DEFAULTS = new RouteProperties(
+            null, Mode.REQUEST, null, null, null, null, null, null, null, Priority.NORMAL, false, null);
 
     private final GeneralRoutesFactory generalRoutes;
     private final RouteCompiler compiler;

@@ -12,9 +12,9 @@ import java.util.EnumMap;
 import java.util.Map;
 
 /**
- * Writes a {@link Refusal} as an answer: {@code application/problem+json} (RFC 9457) with {@code
- * Proxy-Status} (RFC 9209), {@code Cache-Control: no-store}, for a 503 or a 429 {@code Retry-After}, and for a
- * request without sufficient proof of identity {@code WWW-Authenticate}.
+ * Writes a {@link Refusal} as an answer: {@code application/problem+json} (RFC 9457) with
+ * {@code Proxy-Status} (RFC 9209), {@code Cache-Control: no-store}, for a 503 or a 429 {@code Retry-After},
+ * and for a request without sufficient proof of identity {@code WWW-Authenticate}.
  */
 public final class Problem {
 

@@ -13,7 +13,10 @@ import org.jspecify.annotations.Nullable;
  * @param challenge the value of {@code WWW-Authenticate} (RFC 9110, section 11.6.1); null: none
  */
 public record Refusal(
-        Reason reason, @Nullable String detail, long retryAfterMillis, @Nullable String challenge) {
+        Reason reason,
+        @Nullable String detail,
+        long retryAfterMillis,
+        @Nullable String challenge) {
 
     /** A refusal without a challenge. */
     public Refusal(Reason reason, @Nullable String detail, long retryAfterMillis) {

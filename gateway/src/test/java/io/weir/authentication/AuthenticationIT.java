@@ -26,6 +26,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Locale;
 import java.util.Objects;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -74,7 +75,9 @@ class AuthenticationIT {
         backend = TestBackend.start((request, conversation) -> {
             received.add(request);
             if (request.header("upgrade") != null) {
-                TestWebSocket.accept(request, conversation);
+                TestWebSocket socket = TestWebSocket.accept(request, conversation);
+                socket.next();
+                socket.close(1000, "bye");
             } else {
                 conversation.drain(request);
                 conversation.answer(200, "ok");
@@ -143,12 +146,21 @@ class AuthenticationIT {
 
     @Door.Each
     void passesTheVerifiedIdentityOn(Door door) throws Exception {
-        assertThat(get(door, "protected", "1", alice(), "X-Identity: mallory", "x_identity: mallory", "X_IDENTITY: root")
+        assertThat(get(
+                                door,
+                                "protected",
+                                "1",
+                                alice(),
+                                "X-Identity: mallory",
+                                "x_identity: mallory",
+                                "X_IDENTITY: root")
                         .status())
                 .isEqualTo(200);
 
         TestBackend.Request seen = received.take();
-        assertThat(seen.head().lines().filter(line -> line.toLowerCase().matches("x.identity:.*")))
+        assertThat(seen.head()
+                        .lines()
+                        .filter(line -> line.toLowerCase(Locale.ROOT).matches("x.identity:.*")))
                 .singleElement()
                 .asString()
                 .isEqualToIgnoringCase("x-identity: alice");
@@ -171,9 +183,9 @@ class AuthenticationIT {
         assertThat(received.take().head()).doesNotContainIgnoringCase("mallory");
 
         try (TestCaller caller = TestCaller.to(gateway.port())) {
-            caller.send(TestCaller.head(
-                            "POST", door.path("open", "2"), "Transfer-Encoding: chunked", "Trailer: X-Identity")
-                    + "1\r\na\r\n0\r\nX_Identity: mallory\r\nX-Sum: 1\r\n\r\n");
+            caller.send(
+                    TestCaller.head("POST", door.path("open", "2"), "Transfer-Encoding: chunked", "Trailer: X-Identity")
+                            + "1\r\na\r\n0\r\nX_Identity: mallory\r\nX-Sum: 1\r\n\r\n");
             assertThat(caller.answer().status()).isEqualTo(200);
         }
         assertThat(received.take().head()).doesNotContainIgnoringCase("mallory");
@@ -182,11 +194,8 @@ class AuthenticationIT {
     @Door.Each
     void refusesRequestsWithoutAValidToken(Door door) throws IOException {
         TestCaller.Answer missing = get(door, "protected", "2", "X-Identity: mallory");
-        TestCaller.Answer forged = get(
-                door,
-                "protected",
-                "3",
-                bearer(TestIssuer.signedWithPublicKeyAsSecret(Instant.now())));
+        TestCaller.Answer forged =
+                get(door, "protected", "3", bearer(TestIssuer.signedWithPublicKeyAsSecret(Instant.now())));
         TestCaller.Answer expired = get(
                 door,
                 "protected",
@@ -230,8 +239,9 @@ class AuthenticationIT {
             TestWebSocket.ask(caller, door.path("protected", "6"));
             assertRefused(caller.answer(), Reason.UNAUTHORIZED);
 
-            TestWebSocket.ask(allowed, door.path("protected", "7"), alice());
-            assertThat(allowed.answer().status()).isEqualTo(101);
+            TestWebSocket socket = TestWebSocket.open(allowed, door.path("protected", "7"), alice());
+            socket.close(1000, "bye");
+            assertThat(socket.next()).isEqualTo("close 1000 bye");
             assertThat(received.take().header("x-identity")).isEqualTo("alice");
         }
     }
@@ -262,8 +272,8 @@ class AuthenticationIT {
 
     @Door.Each
     void refusesWithoutBlameIfNoKeyWasEverKnown(Door door) throws IOException {
-        String token = bearer(TestIssuer.token(
-                TestIssuer.FIRST, Instant.now(), claims -> claims.issuer("https://silent.example")));
+        String token = bearer(
+                TestIssuer.token(TestIssuer.FIRST, Instant.now(), claims -> claims.issuer("https://silent.example")));
 
         TestCaller.Answer refused = get(door, "silent", "1", token);
 
@@ -302,13 +312,10 @@ class AuthenticationIT {
         keys = TestIssuer.document(TestIssuer.FIRST, TestIssuer.SECOND);
         String token = bearer(TestIssuer.token(TestIssuer.SECOND, Instant.now()));
         String invented = bearer(TestIssuer.token(
-                new RSAKey.Builder(TestIssuer.SECOND)
-                        .keyID("invented")
-                        .build(),
-                Instant.now()));
+                new RSAKey.Builder(TestIssuer.SECOND).keyID("invented").build(), Instant.now()));
 
-        await().untilAsserted(
-                () -> assertThat(get(door, "protected", "13", token).status()).isEqualTo(200));
+        await().untilAsserted(() ->
+                assertThat(get(door, "protected", "13", token).status()).isEqualTo(200));
         int before = fetches.get();
         long begun = System.nanoTime();
         for (int i = 0; i < 50; i++) {

@@ -34,8 +34,8 @@ class AuthenticationRuleTest {
 
     private final TestKeySource source = new TestKeySource();
     private final ManualClock clock = new ManualClock();
-    private final IssuerKeys keys = new IssuerKeys(
-            "corp", IssuerKeysTest.PROPERTIES, source, null, () -> clock.millis() * 1_000_000, () -> 0);
+    private final IssuerKeys keys =
+            new IssuerKeys("corp", IssuerKeysTest.PROPERTIES, source, null, () -> clock.millis() * 1_000_000, () -> 0);
     private final Issuer issuer = new Issuer("corp", IssuerKeysTest.PROPERTIES, keys, clock);
 
     /** A clock that the test moves. */
@@ -113,36 +113,60 @@ class AuthenticationRuleTest {
         String otherPayload = TestIssuer.token(TestIssuer.FIRST, NOW, claims -> claims.subject("mallory"))
                 .split("\\.", -1)[1];
         return Stream.of(
-                Arguments.of("alg none", new PlainJWT(TestIssuer.claims(NOW).build()).serialize(),
+                Arguments.of(
+                        "alg none",
+                        new PlainJWT(TestIssuer.claims(NOW).build()).serialize(),
                         "not a signed JSON web token"),
-                Arguments.of("alg none, with the old signature",
+                Arguments.of(
+                        "alg none, with the old signature",
                         encoded("{\"alg\":\"none\",\"kid\":\"first\"}") + '.' + parts[1] + '.' + parts[2],
                         "not a signed JSON web token"),
-                Arguments.of("HS256 with the public key",
-                        TestIssuer.signedWithPublicKeyAsSecret(NOW), "not signed by the issuer, or malformed"),
-                Arguments.of("another payload", parts[0] + '.' + otherPayload + '.' + parts[2],
+                Arguments.of(
+                        "HS256 with the public key",
+                        TestIssuer.signedWithPublicKeyAsSecret(NOW),
+                        "not signed by the issuer, or malformed"),
+                Arguments.of(
+                        "another payload",
+                        parts[0] + '.' + otherPayload + '.' + parts[2],
                         "not signed by the issuer, or malformed"),
                 Arguments.of("no signature", parts[0] + '.' + parts[1] + '.', "not a signed JSON web token"),
-                Arguments.of("a foreign key of the same id",
-                        TestIssuer.token(renamed(), TestIssuer.claims(NOW).build()), "not signed by the issuer, or malformed"),
-                Arguments.of("another type", TestIssuer.ofType("secevent+jwt", NOW), "not signed by the issuer, or malformed"),
+                Arguments.of(
+                        "a foreign key of the same id",
+                        TestIssuer.token(renamed(), TestIssuer.claims(NOW).build()),
+                        "not signed by the issuer, or malformed"),
+                Arguments.of(
+                        "another type",
+                        TestIssuer.ofType("secevent+jwt", NOW),
+                        "not signed by the issuer, or malformed"),
                 Arguments.of("garbage", "garbage", "not a signed JSON web token"),
                 Arguments.of("five parts", "a.b.c.d.e", "not a signed JSON web token"),
-                Arguments.of("expired", changed(claims -> claims.expirationTime(date(-61))),
+                Arguments.of(
+                        "expired",
+                        changed(claims -> claims.expirationTime(date(-61))),
                         "Jwt expired at 2026-03-01T11:58:59Z"),
-                Arguments.of("not yet valid", changed(claims -> claims.notBeforeTime(date(61))),
+                Arguments.of(
+                        "not yet valid",
+                        changed(claims -> claims.notBeforeTime(date(61))),
                         "Jwt used before 2026-03-01T12:01:01Z"),
-                Arguments.of("without expiry", changed(claims -> claims.expirationTime(null)),
-                        "The exp claim is not valid"),
-                Arguments.of("another audience", changed(claims -> claims.audience("billing")),
+                Arguments.of(
+                        "without expiry", changed(claims -> claims.expirationTime(null)), "The exp claim is not valid"),
+                Arguments.of(
+                        "another audience",
+                        changed(claims -> claims.audience("billing")),
                         "The aud claim is not valid"),
-                Arguments.of("no audience", changed(claims -> claims.audience((String) null)),
-                        "The aud claim is not valid"),
-                Arguments.of("another issuer", changed(claims -> claims.issuer("https://evil.example")),
+                Arguments.of(
+                        "no audience", changed(claims -> claims.audience((String) null)), "The aud claim is not valid"),
+                Arguments.of(
+                        "another issuer",
+                        changed(claims -> claims.issuer("https://evil.example")),
                         "of an issuer that the route does not accept"),
-                Arguments.of("no issuer", changed(claims -> claims.issuer(null)),
+                Arguments.of(
+                        "no issuer",
+                        changed(claims -> claims.issuer(null)),
                         "of an issuer that the route does not accept"),
-                Arguments.of("too long", changed(claims -> claims.claim("pad", "x".repeat(8000))),
+                Arguments.of(
+                        "too long",
+                        changed(claims -> claims.claim("pad", "x".repeat(8000))),
                         "longer than 8192 characters"));
     }
 
@@ -151,9 +175,7 @@ class AuthenticationRuleTest {
     }
 
     private static RSAKey renamed() {
-        return new RSAKey.Builder(TestIssuer.SECOND)
-                .keyID("first")
-                .build();
+        return new RSAKey.Builder(TestIssuer.SECOND).keyID("first").build();
     }
 
     private static String changed(UnaryOperator<JWTClaimsSet.Builder> change) {
@@ -204,7 +226,7 @@ class AuthenticationRuleTest {
         assertThat(verdict(token)).isEqualTo("accepted alice");
 
         for (int i = 0; i < 10; i++) {
-            assertThat(verdict(new String(token))).isEqualTo("accepted alice");
+            assertThat(verdict(String.valueOf(token.toCharArray()))).isEqualTo("accepted alice");
         }
         assertThat(issuer.verifiedTokens()).isEqualTo(1);
         assertThat(issuer.cachedTokens()).isEqualTo(10);

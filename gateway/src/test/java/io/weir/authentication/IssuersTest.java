@@ -31,6 +31,10 @@ class IssuersTest {
         issuers.close();
     }
 
+    private TestKeySource source(String uri) {
+        return Objects.requireNonNull(sources.get(URI.create(uri)));
+    }
+
     private static IssuerProperties issuer(String iss, String keys, String audience, Duration refresh) {
         return new IssuerProperties(
                 iss,
@@ -46,16 +50,17 @@ class IssuersTest {
     private static final IssuerProperties CORP =
             issuer("https://id.example", "http://one/keys", "weir", Duration.ofMinutes(5));
 
-    private Map<String, Issuer> apply(Map<String, IssuerProperties> next) {
-        Map<String, Issuer> planned = issuers.plan(new AuthenticationProperties(next, null, ClientCertificateMode.NONE));
+    private Issuer apply(String name, IssuerProperties next) {
+        Map<String, Issuer> planned =
+                issuers.plan(new AuthenticationProperties(Map.of(name, next), null, ClientCertificateMode.NONE));
         issuers.commit(planned);
-        return planned;
+        return Objects.requireNonNull(planned.get(name));
     }
 
     private Issuer applyWithKeys() {
-        Issuer corp = Objects.requireNonNull(apply(Map.of("corp", CORP)).get("corp"));
+        Issuer corp = apply("corp", CORP);
         issuers.refreshIfDue();
-        sources.get(URI.create("http://one/keys")).answer(KEYS);
+        source("http://one/keys").answer(KEYS);
         assertThat(corp.keyCount()).isEqualTo(1);
         return corp;
     }
@@ -64,15 +69,14 @@ class IssuersTest {
     void keepsAnUnchangedIssuer() {
         Issuer corp = applyWithKeys();
 
-        assertThat(apply(Map.of("corp", CORP)).get("corp")).isSameAs(corp);
+        assertThat(apply("corp", CORP)).isSameAs(corp);
     }
 
     @Test
     void keepsTheKeysIfOnlyTheRulesChange() {
         Issuer corp = applyWithKeys();
 
-        Issuer next = apply(Map.of("corp", issuer("https://id.example", "http://one/keys", "x", Duration.ofMinutes(5))))
-                .get("corp");
+        Issuer next = apply("corp", issuer("https://id.example", "http://one/keys", "x", Duration.ofMinutes(5)));
 
         assertThat(next).isNotSameAs(corp);
         assertThat(next.keys()).isSameAs(corp.keys());
@@ -82,12 +86,10 @@ class IssuersTest {
     void keepsTheKeysUntilANewSourceAnswers() {
         applyWithKeys();
 
-        Issuer next = apply(Map.of(
-                        "renamed", issuer("https://id.example", "http://two/keys", "weir", Duration.ofMinutes(1))))
-                .get("renamed");
+        Issuer next = apply("renamed", issuer("https://id.example", "http://two/keys", "weir", Duration.ofMinutes(1)));
         issuers.refreshIfDue();
         assertThat(next.keys().inForce()).isEqualTo(KEYS);
-        sources.get(URI.create("http://two/keys")).answer(TestIssuer.publicKeys(TestIssuer.SECOND));
+        source("http://two/keys").answer(TestIssuer.publicKeys(TestIssuer.SECOND));
 
         assertThat(next.keys().inForce()).isEqualTo(TestIssuer.publicKeys(TestIssuer.SECOND));
     }
@@ -96,9 +98,7 @@ class IssuersTest {
     void givesTheKeysToNoOtherIssuer() {
         applyWithKeys();
 
-        Issuer next = apply(
-                        Map.of("corp", issuer("https://other.example", "http://two/keys", "weir", Duration.ofMinutes(5))))
-                .get("corp");
+        Issuer next = apply("corp", issuer("https://other.example", "http://two/keys", "weir", Duration.ofMinutes(5)));
 
         assertThat(next.keyCount()).isZero();
     }
@@ -113,7 +113,7 @@ class IssuersTest {
                 null,
                 ClientCertificateMode.NONE));
 
-        assertThat(sources.get(URI.create("http://three/keys")).fetches).isEmpty();
+        assertThat(source("http://three/keys").fetches).isEmpty();
         assertThat(sources).hasSize(before + 1);
         assertThat(issuers.plan(new AuthenticationProperties(Map.of("corp", CORP), null, ClientCertificateMode.NONE)))
                 .containsEntry("corp", corp);

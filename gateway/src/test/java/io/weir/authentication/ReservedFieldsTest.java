@@ -12,8 +12,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class ReservedFieldsTest {
 
-    private static final ReservedFields FIELDS = Objects.requireNonNull(ReservedFields.of(
-            new AuthenticationProperties(Map.of(), "X-Identity", ClientCertificateMode.LEAF)));
+    private static final ReservedFields FIELDS = Objects.requireNonNull(
+            ReservedFields.of(new AuthenticationProperties(Map.of(), "X-Identity", ClientCertificateMode.LEAF)));
 
     @ParameterizedTest
     @ValueSource(
@@ -30,10 +30,8 @@ class ReservedFieldsTest {
                 "CLIENT_CERT_CHAIN"
             })
     void removesEverySpelling(String name) {
-        HttpHeaders head = new DefaultHttpHeaders()
-                .add(name, "mallory")
-                .add(name, "again")
-                .add("Accept", "*/*");
+        HttpHeaders head =
+                new DefaultHttpHeaders().add(name, "mallory").add(name, "again").add("Accept", "*/*");
 
         FIELDS.removeFrom(head);
 

@@ -8,8 +8,7 @@ import java.util.List;
 public final class TestAuthentication {
 
     private final TestKeySource source = new TestKeySource();
-    private final IssuerKeys keys =
-            new IssuerKeys("corp", IssuerKeysTest.PROPERTIES, source, null, () -> 0, () -> 0);
+    private final IssuerKeys keys = new IssuerKeys("corp", IssuerKeysTest.PROPERTIES, source, null, () -> 0, () -> 0);
     private final Issuer issuer = new Issuer("corp", IssuerKeysTest.PROPERTIES, keys, Clock.systemUTC());
 
     /** A rule that requires a token, and these scopes. */

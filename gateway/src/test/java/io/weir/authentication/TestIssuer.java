@@ -142,8 +142,7 @@ public final class TestIssuer {
         }
     }
 
-    private static String signed(JWSHeader header, JWTClaimsSet claims, JWSSigner signer)
-            throws JOSEException {
+    private static String signed(JWSHeader header, JWTClaimsSet claims, JWSSigner signer) throws JOSEException {
         SignedJWT token = new SignedJWT(header, claims);
         token.sign(signer);
         return token.serialize();

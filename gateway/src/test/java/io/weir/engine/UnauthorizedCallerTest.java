@@ -24,8 +24,7 @@ class UnauthorizedCallerTest {
 
     private static ExchangeFixture withToken(AuthenticationRule rule) {
         ExchangeFixture fixture = new ExchangeFixture().withAuthentication(rule);
-        fixture.caller.headers.set(
-                "Authorization", "Bearer " + TestIssuer.token(TestIssuer.FIRST, Instant.now()));
+        fixture.caller.headers.set("Authorization", "Bearer " + TestIssuer.token(TestIssuer.FIRST, Instant.now()));
         return fixture;
     }
 
@@ -157,7 +156,11 @@ class UnauthorizedCallerTest {
 
         ExchangeFixture with = new ExchangeFixture().withAuthentication(TestAuthentication.certificate());
         with.caller.clientCertificate = ClientCertificate.of(new Certificate[] {
-            new CertificateBuilder().subject("CN=alice").setIsCertificateAuthority(true).buildSelfSigned().getCertificate()
+            new CertificateBuilder()
+                    .subject("CN=alice")
+                    .setIsCertificateAuthority(true)
+                    .buildSelfSigned()
+                    .getCertificate()
         });
         with.start();
         assertThat(with.attempts).hasSize(1);

@@ -96,11 +96,19 @@ class MalformedValuesTest {
                                 scopes: ["a b"]
                                 claims: [department]
                         """,
-                        problem(5, "weir.authentication.identity-header", "X Identity", "expected: the name of a header field"),
+                        problem(
+                                5,
+                                "weir.authentication.identity-header",
+                                "X Identity",
+                                "expected: the name of a header field"),
                         problem(6, "weir.authentication.client-certificate", "all", "expected: none, leaf or chain"),
                         problem(10, "weir.authentication.issuers.corp.clock-skew", "11m", "expected: 0 to 10m"),
                         problem(11, "weir.authentication.issuers.corp.refresh-interval", "500ms", "expected: 1s to 1d"),
-                        problem(12, "weir.authentication.issuers.corp.unknown-key-interval", "0s", "expected: 1s to 1h"),
+                        problem(
+                                12,
+                                "weir.authentication.issuers.corp.unknown-key-interval",
+                                "0s",
+                                "expected: 1s to 1h"),
                         problem(13, "weir.authentication.issuers.corp.fetch-timeout", "2m", "expected: 100ms to 1m"),
                         problem(
                                 14,
@@ -113,7 +121,10 @@ class MalformedValuesTest {
                                 "a b",
                                 "expected: a scope without spaces"),
                         problem(
-                                21, "weir.routes.orders.authentication.claims[0]", "department", "expected: NAME=VALUE")),
+                                21,
+                                "weir.routes.orders.authentication.claims[0]",
+                                "department",
+                                "expected: NAME=VALUE")),
                 row(
                         "a rate limit without a number, and with an unknown key",
                         """

@@ -168,8 +168,7 @@ class ShippedConfigurationTest {
                         ConfigurationMetadata.ofRoute()
                                 .map(documented -> named("routes.*." + documented.path(), documented)),
                         ConfigurationMetadata.ofIssuer()
-                                .map(documented ->
-                                        named("authentication.issuers.*." + documented.path(), documented)))
+                                .map(documented -> named("authentication.issuers.*." + documented.path(), documented)))
                 .flatMap(properties -> properties);
     }
 
