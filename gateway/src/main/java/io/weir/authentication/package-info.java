@@ -19,7 +19,7 @@
  *
  * <ul>
  *   <li>A known key is used for as long as no later set of keys lacks it. An issuer that is down refuses
- *       nobody whose key is known; {@code WeirIssuerKeysStale} tells an operator after ten minutes.
+ *       nobody whose key is known; an alert tells an operator after ten minutes.
  *   <li>A token with an unknown key waits for a fetch: an issuer may sign with a new key at once. The number
  *       of fetches is bounded by {@code unknown-key-interval}, that of the waiting requests by
  *       {@value io.weir.authentication.KeyFetch#MAX_WAITING} for each issuer, and the wait by the deadline.
@@ -41,9 +41,10 @@
  * cannot be deceived by way of the one without authentication. They are written after the route's filters. A
  * trusted proxy is a caller, too: its own fields are removed.
  *
- * <p><b>Limitations.</b> No opaque tokens (RFC 7662), no encrypted tokens, no EdDSA. A key without
- * {@code kid} that is replaced is found at the next regular fetch only. A token that its issuer revokes is
- * accepted until it expires. Certificates of callers are not checked for revocation.
+ * <p><b>Limitations.</b> On the general door, Spring Cloud Gateway's filters run before the check. No opaque
+ * tokens (RFC 7662), no encrypted tokens, no EdDSA. A key without {@code kid} that is replaced is found at
+ * the next regular fetch only. A token that its issuer revokes is accepted until it expires. Certificates of
+ * callers are not checked for revocation.
  */
 @NullMarked
 package io.weir.authentication;

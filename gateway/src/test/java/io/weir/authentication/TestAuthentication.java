@@ -19,6 +19,11 @@ public final class TestAuthentication {
                 null);
     }
 
+    /** The issuer. */
+    public Issuer issuer() {
+        return issuer;
+    }
+
     /** A rule that requires a client certificate only. */
     public static AuthenticationRule certificate() {
         return new AuthenticationRule(
