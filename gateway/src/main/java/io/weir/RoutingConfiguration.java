@@ -1,6 +1,7 @@
 package io.weir;
 
 import io.micrometer.observation.ObservationRegistry;
+import io.weir.authentication.Issuers;
 import io.weir.cluster.GatewayCount;
 import io.weir.compression.CompressionMemory;
 import io.weir.config.WeirProperties;
@@ -24,9 +25,13 @@ import io.weir.live.GeneralRoutesFactory;
 import io.weir.live.LiveBackends;
 import io.weir.live.RouteRecorders;
 import io.weir.live.RoutesFactory;
+import io.weir.metrics.IssuerMeters;
+import io.weir.metrics.MeterBook;
 import io.weir.overload.OverloadGuard;
+import java.time.Clock;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -101,6 +106,16 @@ class RoutingConfiguration {
                 new CompressionMemory(properties.edge().compressionMemory().toBytes()));
     }
 
+    @Bean(destroyMethod = "close")
+    Issuers issuers(MeterBook meterBook) {
+        IssuerMeters meters = new IssuerMeters(meterBook);
+        return new Issuers(
+                Clock.systemUTC(),
+                System::nanoTime,
+                () -> ThreadLocalRandom.current().nextDouble(),
+                meters::show);
+    }
+
     /** Replaces Spring Cloud Gateway's own bean of this name, so that its parts use these routes too. */
     @Bean("cachedCompositeRouteLocator")
     @Primary
@@ -109,10 +124,11 @@ class RoutingConfiguration {
             GatewayProperties gateway,
             LiveBackends backends,
             ObjectProvider<GatewayCount> gateways,
-            RoutesFactory routes) {
+            RoutesFactory routes,
+            Issuers issuers) {
         // Counts the gateways first, so that the backends start with this gateway's share.
         gateways.ifAvailable(count -> {});
-        return new LiveRoutes(ConfigurationApplier.initialRoutes(backends, routes, properties, gateway));
+        return new LiveRoutes(ConfigurationApplier.initialRoutes(backends, routes, issuers, properties, gateway));
     }
 
     /** Replaces Spring Cloud Gateway's own handler mapping. */

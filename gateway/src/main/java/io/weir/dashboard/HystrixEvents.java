@@ -55,6 +55,7 @@ final class HystrixEvents {
                     sum(outcomes, "1xx", "2xx", "3xx", "4xx", ExchangeOutcomes.OTHER),
                     sum(
                             outcomes,
+                            Reason.UNAUTHORIZED.word(),
                             Reason.FORBIDDEN.word(),
                             Reason.RATE_LIMITED.word(),
                             Reason.BAD_REQUEST.word(),

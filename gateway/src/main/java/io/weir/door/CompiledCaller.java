@@ -5,7 +5,7 @@ import io.netty.channel.Channel;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http.HttpResponseStatus;
-import io.weir.edge.RequestTrailers;
+import io.weir.authentication.ClientCertificate;
 import io.weir.engine.Caller;
 import io.weir.engine.Engine;
 import io.weir.engine.Exchange;
@@ -106,6 +106,11 @@ final class CompiledCaller extends Mono<Void> implements Caller, DelegatingReque
     }
 
     @Override
+    public @Nullable ClientCertificate clientCertificate() {
+        return inbound.clientCertificate();
+    }
+
+    @Override
     public boolean hasBody() {
         return inbound.hasBody();
     }
@@ -122,7 +127,7 @@ final class CompiledCaller extends Mono<Void> implements Caller, DelegatingReque
 
     @Override
     public HttpHeaders requestTrailers() {
-        return RequestTrailers.of(channel());
+        return inbound.requestTrailers();
     }
 
     @Override
@@ -150,6 +155,7 @@ final class CompiledCaller extends Mono<Void> implements Caller, DelegatingReque
             filter.accept(toBackend);
         }
         inbound.completeBackendHead(toBackend, authority, route.preserveHost(), exchange.attemptPriority());
+        exchange.record().writeIdentity(toBackend);
     }
 
     @Override

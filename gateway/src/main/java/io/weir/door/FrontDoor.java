@@ -6,6 +6,7 @@ import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.util.AttributeKey;
 import io.netty.util.NetUtil;
 import io.weir.cors.CorsRule;
+import io.weir.authentication.ReservedFields;
 import io.weir.edge.CallerPeer;
 import io.weir.edge.ClientLimits;
 import io.weir.edge.EdgeProperties;
@@ -145,6 +146,11 @@ public final class FrontDoor implements HttpHandler {
             return refuse(overLimit, inbound(in, out, target, NONE));
         }
         Routes current = routes.get();
+        ReservedFields reserved = current.reservedFields();
+        if (reserved != null) {
+            // Before the match: no predicate, filter or backend sees a forged field.
+            reserved.removeFrom(in.requestHeaders());
+        }
         WeightedGroups.Draw draw = current.weights().isEmpty()
                 ? null
                 : new WeightedGroups.Draw(in.requestHeaders(), () -> callerNetwork(in));
@@ -160,10 +166,11 @@ public final class FrontDoor implements HttpHandler {
             }
         }
         return switch (match) {
-            case RouteTable.Compiled compiled -> serve(compiled.route(), in, out, target, arrivedAtNanos);
+            case RouteTable.Compiled compiled -> serve(compiled.route(), in, out, target, reserved, arrivedAtNanos);
             case RouteTable.Other.GENERAL -> {
                 unifySpelling(in.requestHeaders());
                 InboundRequest inbound = inbound(in, out, target, GENERAL);
+                inbound.reserve(reserved);
                 ChainRequest chained = generalDoor.request(inbound, current, draw, arrivedAtNanos);
                 yield generalDoor.runChain(
                         chained,
@@ -192,6 +199,7 @@ public final class FrontDoor implements HttpHandler {
             HttpServerRequest in,
             HttpServerResponse out,
             RequestTarget target,
+            @Nullable ReservedFields reserved,
             long arrivedAtNanos) {
         if (route.preservePath()) {
             try {
@@ -202,6 +210,7 @@ public final class FrontDoor implements HttpHandler {
         }
         InboundRequest inbound = inbound(in, out, target, COMPILED);
         inbound.use(route.answers());
+        inbound.reserve(reserved);
         Refusal overloaded = inbound.refusalByDelay(engine, route.route());
         return overloaded == null
                 ? new CompiledCaller(engine, route, inbound, arrivedAtNanos, properties.serverTiming())

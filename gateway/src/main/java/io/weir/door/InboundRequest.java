@@ -19,6 +19,8 @@ import io.netty.util.AsciiString;
 import io.netty.util.concurrent.ScheduledFuture;
 import io.weir.compression.CompressionRule;
 import io.weir.cors.CorsRule;
+import io.weir.authentication.ClientCertificate;
+import io.weir.authentication.ReservedFields;
 import io.weir.deadline.CallerTimeout;
 import io.weir.edge.CallerPeer;
 import io.weir.edge.Forwarding;
@@ -26,6 +28,7 @@ import io.weir.edge.HopByHop;
 import io.weir.edge.LastResponseHandler;
 import io.weir.edge.RequestId;
 import io.weir.edge.RequestTarget;
+import io.weir.edge.RequestTrailers;
 import io.weir.edge.StreamEndHandler;
 import io.weir.edge.TraceParent;
 import io.weir.edge.Via;
@@ -82,6 +85,10 @@ final class InboundRequest implements RequestFacts {
     private final boolean hasSecurityHeaders;
     private AnswerRules answerRules = AnswerRules.NONE;
     private boolean isRefused;
+
+    /** The fields that only the gateway may set; null: none. */
+    private @Nullable ReservedFields reserved;
+
     private boolean hasTunnel;
     private boolean isPriorityRead;
     private @Nullable Priority requestedPriority;
@@ -129,6 +136,26 @@ final class InboundRequest implements RequestFacts {
     /** Applies the rules of the request's route to its response. */
     void use(AnswerRules rules) {
         answerRules = rules;
+    }
+
+    /** Removes the fields that only the gateway may set from the trailers, too; the head has none of them. */
+    void reserve(@Nullable ReservedFields fields) {
+        reserved = fields;
+    }
+
+    /** The request's trailers; read after the end of the body. */
+    HttpHeaders requestTrailers() {
+        HttpHeaders trailers = RequestTrailers.of(channel);
+        if (reserved != null && !trailers.isEmpty()) {
+            reserved.removeFrom(trailers);
+        }
+        return trailers;
+    }
+
+    /** The certificate that the caller has shown in its TLS handshake; null: none. */
+    @Nullable
+    ClientCertificate clientCertificate() {
+        return ConnectionCertificate.of(channel);
     }
 
     /** The priority that a trusted proxy has set; null: none, or it is ignored. */
@@ -229,6 +256,12 @@ final class InboundRequest implements RequestFacts {
         }
         if (priorityHeader != null) {
             priorityHeader.write(toBackend, priority);
+        }
+        if (reserved != null && reserved.hasCertificates()) {
+            ClientCertificate certificate = clientCertificate();
+            if (certificate != null) {
+                reserved.writeCertificate(certificate, toBackend);
+            }
         }
         Via.append(toBackend);
     }

@@ -31,6 +31,10 @@
  * <p>A response is recorded by its last frame: on HTTP/1 by the flush of the connection, on HTTP/2 by {@link
  * io.weir.edge.StreamEndHandler}, because a stream closes before Reactor Netty reports the flush.
  *
+ * <p>The front door removes the fields that only the gateway may set
+ * ({@link io.weir.authentication.ReservedFields}) before it looks for the route, so that no predicate or
+ * filter sees a forged one. They are written after the filters.
+ *
  * <p>Concurrency: all routes, compiled and general, belong to one immutable {@link io.weir.door.Routes}. A
  * request reads the reference once and keeps it.
  */

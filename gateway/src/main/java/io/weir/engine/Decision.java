@@ -32,8 +32,17 @@ sealed interface Decision {
      *
      * @param reason the reason for the caller
      * @param detail more about it; null: nothing
+     * @param challenge the value of {@code WWW-Authenticate}; null: none
      */
-    record Refuse(Reason reason, @Nullable String detail) implements Decision {
+    record Refuse(
+            Reason reason,
+            @Nullable String detail,
+            @Nullable String challenge) implements Decision {
+
+        /** A refusal without a challenge. */
+        Refuse(Reason reason, @Nullable String detail) {
+            this(reason, detail, null);
+        }
 
         static final Refuse CIRCUIT_OPEN = new Refuse(Reason.CIRCUIT_OPEN, null);
         static final Refuse ROUTE_FULL = new Refuse(Reason.BULKHEAD_FULL, "the route is at its limit");

@@ -3,6 +3,9 @@ package io.weir.engine;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.EventLoop;
 import io.weir.access.AddressRule;
+import io.weir.authentication.AuthenticationRule;
+import io.weir.authentication.KeysAwaited;
+import io.weir.authentication.TokenVerdict;
 import io.weir.engine.Decision.AskFallback;
 import io.weir.engine.Decision.BreakOff;
 import io.weir.engine.Decision.Refuse;
@@ -20,7 +23,9 @@ import org.jspecify.annotations.Nullable;
  * One caller's request on its way through the gateway: the state machine at the centre of the product.
  *
  * <pre>
- *  CREATED ─► ReadingAhead ─► Admission ─────► Attempt ──────────► Answering ─────────► Flushing ─► DONE
+ *  CREATED ─► (AwaitingKeys: of a token's issuer)
+ *       │
+ *       ├───► ReadingAhead ─► Admission ─────► Attempt ──────────► Answering ─────────► Flushing ─► DONE
  *       │       (a body)    ▲ (may queue) permit │   │ answer's head          last byte     ▲   flushed
  *       └──── no body ──────┤                    ▼   └──── a small answer is complete ──────┘
  *                           └───────────────── Backoff
@@ -109,6 +114,43 @@ public final class Exchange {
         if (access != null && !access.permits(record.caller().clientAddress())) {
             return Refuse.FORBIDDEN;
         }
+        AuthenticationRule authentication = record.route().authentication();
+        return authentication == null ? checkQuota() : authenticate(authentication);
+    }
+
+    /** Refuses a request without the proof of identity that the route requires. */
+    private Decision authenticate(AuthenticationRule rule) {
+        Refuse withoutCertificate = AuthenticationCheck.certificateRefusal(rule, record.caller());
+        if (withoutCertificate != null || !rule.needsToken()) {
+            return withoutCertificate == null ? checkQuota() : withoutCertificate;
+        }
+        TokenVerdict verdict = AuthenticationCheck.tokenVerdict(rule, record);
+        if (verdict instanceof KeysAwaited awaited) {
+            AwaitingKeys awaiting = new AwaitingKeys(AuthenticationCheck.refuse(awaited.otherwise()));
+            phase = awaiting;
+            if (awaiting.begin(this, awaited)) {
+                armTimer(now());
+                return Step.WAIT;
+            }
+        }
+        Refuse refused = AuthenticationCheck.finalRefusal(verdict);
+        return refused == null ? checkQuota() : refused;
+    }
+
+    /** The keys that the exchange waits for are fetched, or could not be. */
+    void keysFetched(AwaitingKeys awaiting) {
+        AuthenticationRule rule = record.route().authentication();
+        if (phase != awaiting || rule == null) {
+            // The caller has left, the deadline has passed, or the gateway stops.
+            return;
+        }
+        phase = EmptyPhase.STARTED;
+        Refuse refused = AuthenticationCheck.finalRefusal(AuthenticationCheck.tokenVerdict(rule, record));
+        apply(refused == null ? checkQuota() : refused);
+    }
+
+    /** Refuses a request that is over its quota or cannot be passed on; otherwise requests a permit. */
+    private Decision checkQuota() {
         Refuse overQuota = QuotaCheck.refusal(record);
         if (overQuota != null) {
             return overQuota;

@@ -26,7 +26,7 @@ final class Refusals {
             return new Refusal(
                     reason, refuse.detail(), RetryAfter.quotaMillis(quota.nanosToNextPermit(), engine.random()));
         }
-        return Refusal.of(reason, isDetailConfidential(reason) ? null : refuse.detail());
+        return new Refusal(reason, isDetailConfidential(reason) ? null : refuse.detail(), 0, refuse.challenge());
     }
 
     /** Whether the detail is for the log only: it may contain internal addresses. */

@@ -4,6 +4,11 @@ import io.weir.access.AddressRule;
 import io.weir.compression.CompressionMemory;
 import io.weir.compression.CompressionProperties;
 import io.weir.compression.CompressionRule;
+import io.weir.authentication.AuthenticationProperties;
+import io.weir.authentication.AuthenticationRule;
+import io.weir.authentication.Issuer;
+import io.weir.authentication.ReservedFields;
+import io.weir.authentication.RouteAuthenticationProperties;
 import io.weir.config.RouteProperties;
 import io.weir.cors.CorsProperties;
 import io.weir.cors.CorsRule;
@@ -60,7 +65,7 @@ public final class RoutesFactory {
     private static final RouteMatcher ANY_REQUEST = new RouteMatcher(List.of(), List.of(), List.of(), false);
 
     private static final RouteProperties DEFAULTS = new RouteProperties(
-            null, Mode.REQUEST, null, null, null, null, null, null, Priority.NORMAL, false, null, null, null);
+            null, Mode.REQUEST, null, null, null, null, null, null, null, Priority.NORMAL, false, null, null, null);
 
     private final GeneralRoutesFactory generalRoutes;
     private final RouteCompiler compiler;
@@ -172,6 +177,8 @@ public final class RoutesFactory {
      * permits in use and its time series.
      *
      * @param properties Weir's properties of single routes, by id
+     * @param authentication the fields for the callers' identities
+     * @param issuers the issuers that routes can require, by name
      * @param backends the backends, by name
      * @param before the routes in force; null: none
      * @param changesInPlace receives the changes of shared parts, to be made when the new routes are put in
@@ -181,10 +188,12 @@ public final class RoutesFactory {
     Routes create(
             Plan plan,
             Map<String, RouteProperties> properties,
+            AuthenticationProperties authentication,
+            Map<String, Issuer> issuers,
             Map<String, Backend> backends,
             @Nullable Routes before,
             Consumer<Runnable> changesInPlace) {
-        Creation creation = new Creation(properties, backends, before, changesInPlace);
+        Creation creation = new Creation(properties, authentication, issuers, backends, before, changesInPlace);
         try {
             return creation.routes(plan);
         } catch (RuntimeException e) {
@@ -197,6 +206,8 @@ public final class RoutesFactory {
     private final class Creation {
 
         private final Map<String, RouteProperties> properties;
+        private final AuthenticationProperties authentication;
+        private final Map<String, Issuer> issuers;
         private final Map<String, Backend> backends;
         private final @Nullable Routes before;
         private final Consumer<Runnable> changesInPlace;
@@ -205,10 +216,14 @@ public final class RoutesFactory {
 
         Creation(
                 Map<String, RouteProperties> properties,
+                AuthenticationProperties authentication,
+                Map<String, Issuer> issuers,
                 Map<String, Backend> backends,
                 @Nullable Routes before,
                 Consumer<Runnable> changesInPlace) {
             this.properties = properties;
+            this.authentication = authentication;
+            this.issuers = issuers;
             this.backends = backends;
             this.before = before;
             this.changesInPlace = changesInPlace;
@@ -254,6 +269,7 @@ public final class RoutesFactory {
                     plan.general.routes(),
                     weights,
                     new RouteAnswers(answers),
+                    ReservedFields.of(authentication),
                     new InFlightCounter());
         }
 
@@ -309,7 +325,22 @@ public final class RoutesFactory {
                     own.probe() == null ? null : own.probe().mode(),
                     own.priority(),
                     own.access() == null ? null : new AddressRule(own.access()),
+                    own.authentication() == null ? null : rule(id, own.authentication()),
                     rateLimiter);
+        }
+
+        private AuthenticationRule rule(String id, RouteAuthenticationProperties own) {
+            List<Issuer> accepted = own.issuers().stream()
+                    .map(name -> {
+                        Issuer issuer = issuers.get(name);
+                        if (issuer == null) {
+                            throw new IllegalArgumentException("weir.routes." + id + ".authentication.issuers: " + name
+                                    + " (expected: one of weir.authentication.issuers)");
+                        }
+                        return issuer;
+                    })
+                    .toList();
+            return new AuthenticationRule(own, accepted, authentication.identityHeader());
         }
 
         private @Nullable RateLimiter rateLimiter(@Nullable RateLimitProperties own, @Nullable RateLimiter old) {

@@ -537,6 +537,37 @@ public enum Meters {
             null,
             "1 while the files of an SSL bundle contain material that was refused; the previous one stays in use.",
             "bundle"),
+    /** Shows whether the tokens of an issuer can be verified. */
+    ISSUER_KEYS(
+            "weir.issuer.keys",
+            Kind.GAUGE,
+            null,
+            "Keys of an issuer of tokens that are in force; 0: none were ever known, and its tokens are refused.",
+            "issuer"),
+    /** Shows that the keys of an issuer may be outdated. */
+    ISSUER_FAILING(
+            "weir.issuer.failing",
+            Kind.GAUGE,
+            "seconds",
+            "Time since the keys of an issuer of tokens cannot be fetched; 0: the last fetch has succeeded.",
+            "issuer"),
+    /** Fetches of keys. */
+    ISSUER_FETCHES(
+            "weir.issuer.fetches",
+            Kind.COUNTER,
+            null,
+            "Fetches of the keys of an issuer of tokens, by result: fetched, failed.",
+            "issuer",
+            "result"),
+    /** Tokens of callers. */
+    TOKENS(
+            "weir.tokens",
+            Kind.COUNTER,
+            null,
+            "Tokens of an issuer, by result: cached (accepted, as its signature was verified before), verified"
+                    + " (accepted after its signature was verified), refused.",
+            "issuer",
+            "result"),
     /** The divisor of limits of scope cluster. */
     CLUSTER_GATEWAYS(
             "weir.cluster.gateways",

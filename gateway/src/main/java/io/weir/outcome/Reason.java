@@ -27,6 +27,8 @@ public enum Reason {
     GATEWAY_OVERLOADED("gateway-overloaded", 503, "proxy_internal_response", "The gateway is overloaded."),
     /** The gateway drains before it stops. */
     SHUTTING_DOWN("shutting-down", 503, "proxy_internal_response", "The gateway is shutting down."),
+    /** The request has no valid proof of the caller's identity. */
+    UNAUTHORIZED("unauthorized", 401, "http_request_denied", "The caller is not authenticated."),
     /** The caller may not use the route. */
     FORBIDDEN("forbidden", 403, "http_request_denied", "The caller may not use this route."),
     /** The caller's quota of requests is used up. */

@@ -10,8 +10,18 @@ import org.jspecify.annotations.Nullable;
  *     null: none
  * @param retryAfterMillis the time after which the caller should retry, for a 503 or a 429; 0: not
  *     stated
+ * @param challenge the value of {@code WWW-Authenticate} (RFC 9110, section 11.6.1); null: none
  */
-public record Refusal(Reason reason, @Nullable String detail, long retryAfterMillis) {
+public record Refusal(
+        Reason reason,
+        @Nullable String detail,
+        long retryAfterMillis,
+        @Nullable String challenge) {
+
+    /** A refusal without a challenge. */
+    public Refusal(Reason reason, @Nullable String detail, long retryAfterMillis) {
+        this(reason, detail, retryAfterMillis, null);
+    }
 
     /** A refusal without {@code Retry-After}. */
     public static Refusal of(Reason reason, @Nullable String detail) {

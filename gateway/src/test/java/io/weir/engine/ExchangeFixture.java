@@ -9,6 +9,7 @@ import io.netty.channel.EventLoop;
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.weir.access.AccessProperties;
 import io.weir.access.AddressRule;
+import io.weir.authentication.AuthenticationRule;
 import io.weir.deadline.CallerTimeout;
 import io.weir.drain.Drain;
 import io.weir.fallback.Fallback;
@@ -135,6 +136,7 @@ final class ExchangeFixture {
     private @Nullable Tenants tenants;
     private @Nullable OverloadSampler sampler;
     private @Nullable AddressRule access;
+    private @Nullable AuthenticationRule authentication;
     private @Nullable RateLimiter rateLimiter;
 
     @Nullable
@@ -266,6 +268,12 @@ final class ExchangeFixture {
         return this;
     }
 
+    /** The route requires a proof of identity. */
+    ExchangeFixture withAuthentication(AuthenticationRule rule) {
+        authentication = rule;
+        return this;
+    }
+
     /** The route has a quota of this many requests a minute for all callers together. */
     ExchangeFixture withRateLimit(int permits, boolean enforce) {
         rateLimiter = RateLimiter.of(
@@ -344,6 +352,7 @@ final class ExchangeFixture {
                 probeMode,
                 priority,
                 access,
+                authentication,
                 rateLimiter);
     }
 

@@ -24,6 +24,7 @@ class ReasonTest {
                         Map.entry("queue-evicted", 503),
                         Map.entry("gateway-overloaded", 503),
                         Map.entry("shutting-down", 503),
+                        Map.entry("unauthorized", 401),
                         Map.entry("forbidden", 403),
                         Map.entry("rate-limited", 429),
                         Map.entry("deadline-exceeded", 504),

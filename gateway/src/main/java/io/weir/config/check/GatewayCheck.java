@@ -80,6 +80,7 @@ final class GatewayCheck {
         new NetworksCheck(root, validValues, problems).check();
         new RouteAnswersCheck(root, validValues, problems).check();
         new TlsCheck(environment, root, validValues, problems).check();
+        new IssuersCheck(environment, validValues, problems).check();
         checkProxyProtocol();
         DNS_SERVERS.forEach(server -> validValues.explicit(server).ifPresent(this::checkDnsServer));
         checkForwardHeaders();

@@ -175,6 +175,59 @@ class MalformedValuesTest {
                                 "server.ssl.server-name-bundles[1].server-name",
                                 "*.shop.example",
                                 "expected: the name of one host, without a wildcard or port")),
+                        "properties of issuers and of routes that require a token, out of range",
+                        """
+                        spring.cloud.gateway.server.webflux.routes:
+                          - { id: orders, uri: "backend://orders", predicates: ["Path=/orders/**"] }
+                        weir:
+                          authentication:
+                            identity-header: X Identity
+                            client-certificate: all
+                            issuers:
+                              corp:
+                                issuer: https://id.example
+                                clock-skew: 11m
+                                refresh-interval: 500ms
+                                unknown-key-interval: 0s
+                                fetch-timeout: 2m
+                              other: { jwk-set-uri: "https://id.example/keys" }
+                          backends.orders.uri: http://orders:8080
+                          routes:
+                            orders:
+                              authentication:
+                                issuers: [corp]
+                                scopes: ["a b"]
+                                claims: [department]
+                        """,
+                        problem(
+                                5,
+                                "weir.authentication.identity-header",
+                                "X Identity",
+                                "expected: the name of a header field"),
+                        problem(6, "weir.authentication.client-certificate", "all", "expected: none, leaf or chain"),
+                        problem(10, "weir.authentication.issuers.corp.clock-skew", "11m", "expected: 0 to 10m"),
+                        problem(11, "weir.authentication.issuers.corp.refresh-interval", "500ms", "expected: 1s to 1d"),
+                        problem(
+                                12,
+                                "weir.authentication.issuers.corp.unknown-key-interval",
+                                "0s",
+                                "expected: 1s to 1h"),
+                        problem(13, "weir.authentication.issuers.corp.fetch-timeout", "2m", "expected: 100ms to 1m"),
+                        problem(
+                                14,
+                                "weir.authentication.issuers.other.issuer",
+                                null,
+                                "missing; expected: text, 1 to 1000 characters"),
+                        problem(
+                                20,
+                                "weir.routes.orders.authentication.scopes[0]",
+                                "a b",
+                                "expected: a scope without spaces"),
+                        problem(
+                                21,
+                                "weir.routes.orders.authentication.claims[0]",
+                                "department",
+                                "expected: NAME=VALUE")),
                 row(
                         "a rate limit without a number, and with an unknown key",
                         """
