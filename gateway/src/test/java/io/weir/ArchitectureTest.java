@@ -39,6 +39,7 @@ class ArchitectureTest {
             Map.entry("drain", Set.of()),
             Map.entry("cluster", Set.of()),
             Map.entry("ratelimit", Set.of()),
+            Map.entry("faults", Set.of()),
             // Networks.
             Map.entry("access", Set.of("edge")),
             // A fallback has a bulkhead of its own.
@@ -67,6 +68,7 @@ class ArchitectureTest {
                     "fallback",
                     "overload",
                     "ratelimit",
+                    "faults",
                     "access",
                     "edge",
                     "cluster",

@@ -1,5 +1,6 @@
 package io.weir.engine;
 
+import io.weir.faults.InjectedFault;
 import io.weir.instance.Instance;
 import io.weir.instance.TriedInstances;
 import io.weir.limit.Priority;
@@ -44,6 +45,10 @@ public final class ExchangeRecord {
     /** The instances that have failed the exchange; null: none has. */
     @Nullable
     TriedInstances tried;
+
+    /** The last fault that was injected into an attempt; null: none was. */
+    @Nullable
+    InjectedFault fault;
 
     int status;
     int attempts;
@@ -140,6 +145,11 @@ public final class ExchangeRecord {
     /** The caller's quota after this request; null: the route has no rate limit, or does not enforce it. */
     public @Nullable Quota quota() {
         return quota;
+    }
+
+    /** The last fault that was injected into an attempt; null: none was. */
+    public @Nullable InjectedFault fault() {
+        return fault;
     }
 
     /** Whether the fallback was used. */
