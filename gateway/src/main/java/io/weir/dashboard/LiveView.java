@@ -87,6 +87,16 @@ record LiveView(
     /** The snapshot as the first event of a connection. */
     LiveView withHistory(Map<String, ExchangeOutcomes.Kind> kinds, Map<String, History> histories) {
         return new LiveView(
-                at, startedAt, windowSeconds, gateway, replicas, backends, recentEvents, faults, refused, kinds, histories);
+                at,
+                startedAt,
+                windowSeconds,
+                gateway,
+                replicas,
+                backends,
+                recentEvents,
+                faults,
+                refused,
+                kinds,
+                histories);
     }
 }

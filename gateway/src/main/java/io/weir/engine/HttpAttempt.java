@@ -197,11 +197,8 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
 
     @Override
     Publisher<ByteBuf> relay() {
-        Relay relay = new Relay(
-                answerBody(),
-                Long.MAX_VALUE,
-                this,
-                exchange.engine().nanoClock());
+        Relay relay =
+                new Relay(answerBody(), Long.MAX_VALUE, this, exchange.engine().nanoClock());
         if (exchange.record().caller().readsFailureInTrailers()) {
             relay.holdFailure();
         }

@@ -1,7 +1,7 @@
 package io.weir.engine;
 
-import io.weir.engine.Decision.Refuse;
 import io.netty.handler.codec.http.HttpResponseStatus;
+import io.weir.engine.Decision.Refuse;
 import io.weir.faults.InjectedFault;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.outcome.Reason;

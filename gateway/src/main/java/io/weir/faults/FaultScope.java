@@ -10,12 +10,15 @@ import org.jspecify.annotations.Nullable;
  * @param instance scheme and authority of one of the backend's instances; null: all of them
  */
 public record FaultScope(
-        @Nullable String route, @Nullable String backend, @Nullable String instance) {
+        @Nullable String route,
+        @Nullable String backend,
+        @Nullable String instance) {
 
     /** Checks that the scope is a route, a backend, or an instance of a backend. */
     public FaultScope {
         if ((route == null) == (backend == null)) {
-            throw new IllegalArgumentException("route, backend: " + route + ", " + backend + " (expected: one of them)");
+            throw new IllegalArgumentException(
+                    "route, backend: " + route + ", " + backend + " (expected: one of them)");
         }
         if (instance != null && backend == null) {
             throw new IllegalArgumentException("instance: " + instance + " (expected: together with its backend)");

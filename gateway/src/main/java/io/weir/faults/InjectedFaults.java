@@ -164,7 +164,8 @@ public final class InjectedFaults implements AutoCloseable {
     public void requireEnabled() {
         if (!properties.enabled()) {
             throw new RefusedOrderException(
-                    RefusedOrderException.Cause.DISABLED, "weir.faults.enabled: false (expected: true; needs a restart)");
+                    RefusedOrderException.Cause.DISABLED,
+                    "weir.faults.enabled: false (expected: true; needs a restart)");
         }
     }
 

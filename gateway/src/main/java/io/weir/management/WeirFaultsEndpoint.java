@@ -116,8 +116,8 @@ public class WeirFaultsEndpoint {
         return asOperator(by -> answer(() -> {
             faults.requireEnabled();
             if (unknown != null && !unknown.isEmpty()) {
-                throw new IllegalArgumentException(
-                        "unknown: " + new TreeSet<>(unknown.keySet()) + " (expected: " + new TreeSet<>(PARAMETERS) + ")");
+                throw new IllegalArgumentException("unknown: " + new TreeSet<>(unknown.keySet()) + " (expected: "
+                        + new TreeSet<>(PARAMETERS) + ")");
             }
             FaultOrder order = new FaultOrder(
                     new FaultScope(route, backend, canonical(backend, instance)),
@@ -180,11 +180,12 @@ public class WeirFaultsEndpoint {
         } catch (UnknownNameException e) {
             return refusal(WebEndpointResponse.STATUS_NOT_FOUND, e.getMessage());
         } catch (RefusedOrderException e) {
-            int status = switch (e.why()) {
-                case DISABLED -> STATUS_FORBIDDEN;
-                case INVALID -> WebEndpointResponse.STATUS_BAD_REQUEST;
-                case FULL -> STATUS_CONFLICT;
-            };
+            int status =
+                    switch (e.why()) {
+                        case DISABLED -> STATUS_FORBIDDEN;
+                        case INVALID -> WebEndpointResponse.STATUS_BAD_REQUEST;
+                        case FULL -> STATUS_CONFLICT;
+                    };
             return refusal(status, e.getMessage());
         } catch (IllegalArgumentException e) {
             return refusal(WebEndpointResponse.STATUS_BAD_REQUEST, e.getMessage());
@@ -233,8 +234,7 @@ public class WeirFaultsEndpoint {
     }
 
     private static WebEndpointResponse<Object> refusal(int status, @Nullable String sentence) {
-        return new WebEndpointResponse<>(
-                Map.of("status", status, "detail", sentence == null ? "" : sentence), status);
+        return new WebEndpointResponse<>(Map.of("status", status, "detail", sentence == null ? "" : sentence), status);
     }
 
     /** A route, backend or instance that is not configured. */

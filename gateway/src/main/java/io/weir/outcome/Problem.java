@@ -88,10 +88,8 @@ public final class Problem {
      * the body is written.
      */
     public static int length(Refusal refusal, String requestId) {
-        int length = prebuilt(refusal).start.length
-                + REQUEST_ID.length()
-                + Json.escapedLength(requestId)
-                + QUOTE_AND_BRACE;
+        int length =
+                prebuilt(refusal).start.length + REQUEST_ID.length() + Json.escapedLength(requestId) + QUOTE_AND_BRACE;
         String detail = refusal.detail();
         if (detail != null) {
             length += DETAIL.length() + Json.escapedLength(detail) + 1;
@@ -180,8 +178,7 @@ public final class Problem {
             String start = "{\"type\":\"" + TYPE_PREFIX + reason.word() + "\",\"title\":\"" + reason.title()
                     + "\",\"status\":" + status;
             String proxyStatus = "weir; error=" + reason.proxyError() + "; details=\"" + reason.word() + '"';
-            return new Prebuilt(
-                    start.getBytes(StandardCharsets.UTF_8), AsciiString.cached(proxyStatus), grpcStatus);
+            return new Prebuilt(start.getBytes(StandardCharsets.UTF_8), AsciiString.cached(proxyStatus), grpcStatus);
         }
 
         /** The status that the gRPC protocol maps the HTTP status to, or a more precise one. */

@@ -13,8 +13,7 @@ import org.jspecify.annotations.Nullable;
  *     stated
  * @param status the status of the answer: the reason's, except that of an injected fault
  */
-public record Refusal(
-        Reason reason, @Nullable String detail, long retryAfterMillis, int status) {
+public record Refusal(Reason reason, @Nullable String detail, long retryAfterMillis, int status) {
 
     /** A refusal with the reason's status. */
     public Refusal(Reason reason, @Nullable String detail, long retryAfterMillis) {

@@ -32,8 +32,7 @@ class InjectedAttemptTest {
 
     private ExchangeFixture inject(FaultScope scope, FaultType type, @Nullable Duration latency, int status) {
         FaultOrder order = new FaultOrder(scope, type, 100, null, null, latency, status, 0, LASTING);
-        InjectedFault started =
-                new InjectedFault(1, order, "alice", Instant.EPOCH, fixture.now() + LASTING.toNanos());
+        InjectedFault started = new InjectedFault(1, order, "alice", Instant.EPOCH, fixture.now() + LASTING.toNanos());
         fault = started;
         fixture.engine.inject(new ActiveFaults(List.of(started), () -> 0));
         return fixture;
@@ -46,7 +45,9 @@ class InjectedAttemptTest {
         inject(FaultType.HANG, null, 0).start();
         fixture.advance(ExchangeFixture.DEADLINE.minusMillis(1));
         assertThat(fixture.ended).isEmpty();
-        assertThat(fixture.bulkhead.inUse()).as("it holds its permit, as a real one").isOne();
+        assertThat(fixture.bulkhead.inUse())
+                .as("it holds its permit, as a real one")
+                .isOne();
 
         fixture.advance(Duration.ofMillis(1));
 
@@ -102,7 +103,8 @@ class InjectedAttemptTest {
             value = FaultType.class,
             names = {"HANG", "LATENCY"})
     void endsWithItsCaller(FaultType type) {
-        inject(type, type == FaultType.LATENCY ? Duration.ofSeconds(1) : null, 0).start();
+        inject(type, type == FaultType.LATENCY ? Duration.ofSeconds(1) : null, 0)
+                .start();
         fixture.advance(Duration.ofMillis(100));
         fixture.exchange().callerLeft();
 
@@ -117,7 +119,8 @@ class InjectedAttemptTest {
             value = FaultType.class,
             names = {"HANG", "LATENCY"})
     void endsWithTheGateway(FaultType type) {
-        inject(type, type == FaultType.LATENCY ? Duration.ofSeconds(1) : null, 0).start();
+        inject(type, type == FaultType.LATENCY ? Duration.ofSeconds(1) : null, 0)
+                .start();
         fixture.engine.endAll();
         fixture.channel.runPendingTasks();
 
@@ -252,9 +255,7 @@ class InjectedAttemptTest {
         fixture.assertEndedCleanly();
         assertThat(fixture.outcome()).isEqualTo("200");
         assertThat(fixture.breakerCounts()).isEqualTo("1/0");
-        assertThat(fixture.limit.latencies)
-                .as("the latency is the backend's")
-                .containsExactly(Duration.ofMillis(500));
+        assertThat(fixture.limit.latencies).as("the latency is the backend's").containsExactly(Duration.ofMillis(500));
         assertThat(fixture.record().attempts()).isOne();
     }
 
@@ -301,7 +302,8 @@ class InjectedAttemptTest {
 
     @Test
     void sparesTheCallsOfOtherRoutes() {
-        inject(new FaultScope("other-route", null, null), FaultType.RESET, null, 0).start();
+        inject(new FaultScope("other-route", null, null), FaultType.RESET, null, 0)
+                .start();
         fixture.finish();
         fixture.assertEndedCleanly();
         assertThat(fixture.outcome()).isEqualTo("200");

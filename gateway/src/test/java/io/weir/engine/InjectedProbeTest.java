@@ -59,10 +59,13 @@ class InjectedProbeTest implements ProbeRequest.Outcome {
     }
 
     private Runnable send(FaultScope scope, FaultType type, @Nullable Duration latency, int status) {
-        FaultOrder order =
-                new FaultOrder(scope, type, 100, null, null, latency, status, 0, Duration.ofMinutes(1));
+        FaultOrder order = new FaultOrder(scope, type, 100, null, null, latency, status, 0, Duration.ofMinutes(1));
         InjectedFault fault = new InjectedFault(
-                1, order, "alice", Instant.EPOCH, fixture.now() + Duration.ofMinutes(1).toNanos());
+                1,
+                order,
+                "alice",
+                Instant.EPOCH,
+                fixture.now() + Duration.ofMinutes(1).toNanos());
         active = new ActiveFaults(List.of(fault), () -> 0);
         return send();
     }

@@ -53,8 +53,8 @@ class TruncatedBodyTest {
                     sends("late");
                 })
                 .expectNextCount(passed.split(",", -1).length)
-                .verifyErrorSatisfies(
-                        failure -> assertThat(failure).isInstanceOf(IOException.class).hasMessage("cut"));
+                .verifyErrorSatisfies(failure ->
+                        assertThat(failure).isInstanceOf(IOException.class).hasMessage("cut"));
 
         assertThat(String.join(",", parts)).isEqualTo(passed);
         assertThat(source.wasCancelled()).as("the connection closes").isTrue();

@@ -61,7 +61,11 @@ class FaultInjectionIT {
                 .weir("faults: { enabled: true }")
                 .backend("orders", backend.uri(), "deadline: 20s")
                 .backend("late", backend.uri(), "deadline: 500ms", "circuit-breaker: { stall-duration: 100ms }")
-                .instances("replicas", List.of(backend.uri(), replica.uri()), "deadline: 20s")
+                .instances(
+                        "replicas",
+                        List.of(backend.uri(), replica.uri()),
+                        "deadline: 20s",
+                        "retry-budget: { floor: 1000 }")
                 .route("orders", "orders")
                 .route("late", "late")
                 .route("replicas", "replicas")
@@ -109,7 +113,8 @@ class FaultInjectionIT {
     }
 
     private static double injected(String of, String fault) {
-        return gateway.bean(MeterRegistry.class)
+        return gateway
+                .bean(MeterRegistry.class)
                 .find("weir.faults.injected")
                 .tags("backend", of, "fault", fault)
                 .counters()
@@ -133,9 +138,10 @@ class FaultInjectionIT {
         JsonNode problem = answer.problem();
         assertThat(problem.path("type").asString()).isEqualTo("urn:weir:fault-injected");
         assertThat(problem.path("status").asInt()).isEqualTo(503);
-        assertThat(problem.path("detail").asString()).startsWith("injected fault ").endsWith(" (abort)");
-        JsonNode line =
-                gateway.assertTold(door, "orders", door.path("orders", "abort-" + door), 503, "fault-injected");
+        assertThat(problem.path("detail").asString())
+                .startsWith("injected fault ")
+                .endsWith(" (abort)");
+        JsonNode line = gateway.assertTold(door, "orders", door.path("orders", "abort-" + door), 503, "fault-injected");
         assertThat(line.path("fault").asString()).isEqualTo("abort");
         assertThat(line.path("bytes").asInt()).isEqualTo(answer.body().length);
         assertThat(injected("orders", "abort")).isEqualTo(before + 1);
@@ -152,7 +158,9 @@ class FaultInjectionIT {
                 gateway.assertTold(door, "orders", door.path("orders", "reset-" + door), 502, "connection-lost");
         assertThat(line.path("fault").asString()).isEqualTo("reset");
         Door other = door == Door.COMPILED ? Door.GENERAL : Door.COMPILED;
-        assertThat(get(other, "orders", "other").status()).as("of another route").isEqualTo(200);
+        assertThat(get(other, "orders", "other").status())
+                .as("of another route")
+                .isEqualTo(200);
         gateway.assertFed("orders", 2, 1, 0);
     }
 
@@ -211,7 +219,9 @@ class FaultInjectionIT {
             TestCaller.get(gateway.port(), Door.COMPILED.path("late", "probe"));
             return manage("GET", "", "").at("/faults/0/calls").asLong() > calls.size();
         });
-        assertThat(gateway.backend("late").health().state()).as("its probes hang, too").isEqualTo(State.OPEN);
+        assertThat(gateway.backend("late").health().state())
+                .as("its probes hang, too")
+                .isEqualTo(State.OPEN);
         assertThat(backend.requests()).as("nothing is sent").isEqualTo(requests);
 
         manage("DELETE", "/" + fault, "");
@@ -223,8 +233,7 @@ class FaultInjectionIT {
 
     @Door.Each
     void actsOnTheCallsOfOneInstance(Door door) throws Exception {
-        inject("{'backend':'replicas','instance':'127.0.0.1:" + replica.port()
-                + "','fault':'reset','duration':'30s'}");
+        inject("{'backend':'replicas','instance':'127.0.0.1:" + replica.port() + "','fault':'reset','duration':'30s'}");
         double before = injected("replicas", "reset");
         int requests = replica.requests();
 
@@ -253,14 +262,15 @@ class FaultInjectionIT {
         inject("{'backend':'orders','fault':'abort','status':503,'duration':'30s'}");
 
         HttpHeaders refused = Objects.requireNonNull(HttpClient.create()
-                .protocol(HttpProtocol.H2C)
-                .baseUrl("http://127.0.0.1:" + gateway.port())
-                .headers(head -> head.set("content-type", "application/grpc").set("te", "trailers"))
-                .get()
-                .uri(door.path("orders", "8"))
-                .response()
-                .block(Duration.ofSeconds(10))
-                .responseHeaders());
+                        .protocol(HttpProtocol.H2C)
+                        .baseUrl("http://127.0.0.1:" + gateway.port())
+                        .headers(head ->
+                                head.set("content-type", "application/grpc").set("te", "trailers"))
+                        .get()
+                        .uri(door.path("orders", "8"))
+                        .response()
+                        .block(Duration.ofSeconds(10)))
+                .responseHeaders();
 
         assertThat(refused.get("grpc-status")).isEqualTo("14");
         assertThat(refused.get("grpc-message")).isEqualTo("fault-injected");
@@ -290,7 +300,10 @@ class FaultInjectionIT {
                 HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + gateway.managementPort() + "/actuator/weir"))
                         .build(),
                 HttpResponse.BodyHandlers.ofString());
-        assertThat(JsonMapper.shared().readTree(shown.body()).at("/faults/0/text").asString())
+        assertThat(JsonMapper.shared()
+                        .readTree(shown.body())
+                        .at("/faults/0/text")
+                        .asString())
                 .isEqualTo("abort with 500 of 100 % of the calls of backend orders");
 
         await().until(() -> TestCaller.get(gateway.port(), path).status() == 200);

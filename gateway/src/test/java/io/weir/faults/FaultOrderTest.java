@@ -16,8 +16,7 @@ class FaultOrderTest {
 
     private static FaultOrder order(
             FaultType type, double percent, @Nullable Duration latency, int status, long afterBytes) {
-        return new FaultOrder(
-                ORDERS, type, percent, null, null, latency, status, afterBytes, Duration.ofSeconds(30));
+        return new FaultOrder(ORDERS, type, percent, null, null, latency, status, afterBytes, Duration.ofSeconds(30));
     }
 
     @Test
@@ -54,9 +53,7 @@ class FaultOrderTest {
     }
 
     @ParameterizedTest
-    @CsvSource(
-            delimiter = '|',
-            textBlock = """
+    @CsvSource(delimiter = '|', textBlock = """
                     LATENCY  |      | 0   | 0  | latency: missing (expected: > 0 and <= 1h)
                     LATENCY  | PT0S | 0   | 0  | latency: 0s (expected: > 0 and <= 1h)
                     LATENCY  | PT2H | 0   | 0  | latency: 7200s (expected: > 0 and <= 1h)
@@ -89,8 +86,8 @@ class FaultOrderTest {
     @Test
     void refusesAValueWithoutItsHeader() {
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> new FaultOrder(
-                        ORDERS, FaultType.HANG, 100, null, "1", null, 0, 0, Duration.ofSeconds(1)))
+                .isThrownBy(
+                        () -> new FaultOrder(ORDERS, FaultType.HANG, 100, null, "1", null, 0, 0, Duration.ofSeconds(1)))
                 .withMessage("value: 1 (expected: together with header)");
     }
 

@@ -65,15 +65,7 @@ class InjectedFaultsTest {
 
     private static FaultOrder order(FaultScope scope, FaultType type, double percent, @Nullable String header) {
         return new FaultOrder(
-                scope,
-                type,
-                percent,
-                header,
-                header == null ? null : "1",
-                null,
-                0,
-                0,
-                Duration.ofSeconds(30));
+                scope, type, percent, header, header == null ? null : "1", null, 0, 0, Duration.ofSeconds(30));
     }
 
     private static FaultOrder hang(FaultScope scope) {
@@ -239,8 +231,8 @@ class InjectedFaultsTest {
 
     @Test
     void startsNoFaultThatIsTooLong() {
-        FaultOrder tooLong = new FaultOrder(
-                backend("orders"), FaultType.HANG, 100, null, null, null, 0, 0, Duration.ofMinutes(11));
+        FaultOrder tooLong =
+                new FaultOrder(backend("orders"), FaultType.HANG, 100, null, null, null, 0, 0, Duration.ofMinutes(11));
 
         assertThatThrownBy(() -> faults.start(tooLong, "alice"))
                 .isInstanceOfSatisfying(

@@ -38,8 +38,7 @@ class WeirFaultsEndpointTest {
     private final RecentEvents recentEvents = new RecentEvents(() -> Instant.EPOCH);
     private final List<Runnable> timers = new ArrayList<>();
     private final InjectedFaults faults = faults(true);
-    private final Backend orders =
-            fixture.backend(meters, fixture.instances(List.of("10.0.0.1:80", "10.0.0.2:80")));
+    private final Backend orders = fixture.backend(meters, fixture.instances(List.of("10.0.0.1:80", "10.0.0.2:80")));
     private final Gateway gateway = new Gateway() {
         @Override
         public Map<String, Backend> backends() {
@@ -101,8 +100,8 @@ class WeirFaultsEndpointTest {
         @SuppressWarnings("unchecked")
         Map<String, Object> map = JsonMapper.shared().treeToValue(members, Map.class);
         @SuppressWarnings("unchecked")
-        Map<String, Object> unknown = (Map<String, Object>)
-                FaultArgumentAdvisor.withUnknown(map).get(FaultArgumentAdvisor.UNKNOWN);
+        Map<String, Object> unknown =
+                (Map<String, Object>) FaultArgumentAdvisor.withUnknown(map).get(FaultArgumentAdvisor.UNKNOWN);
         return by(to.start(
                 text(members, "route"),
                 text(members, "backend"),
@@ -182,8 +181,8 @@ class WeirFaultsEndpointTest {
 
     @Test
     void showsTheBackendOfARoute() {
-        JsonNode shown =
-                json(post("{'route':'orders-route','fault':'hang','duration':'30s'}").getBody());
+        JsonNode shown = json(
+                post("{'route':'orders-route','fault':'hang','duration':'30s'}").getBody());
 
         assertThat(shown.path("route").asString()).isEqualTo("orders-route");
         assertThat(shown.path("backend").asString()).isEqualTo("orders");
