@@ -52,8 +52,8 @@ public enum Reason {
     /** No route matches. */
     NO_ROUTE("no-route", 404, "destination_not_found", "No route matches the request."),
     /**
-     * An injected fault of an operator's experiment answers in place of the backend. Its answer has the status
-     * that the operator asked for; as an outcome it counts like a 500.
+     * An injected fault of an operator's experiment answers in place of the backend. Its answer has the
+     * status that the operator asked for; as an outcome it counts like a 500.
      */
     FAULT_INJECTED(
             "fault-injected", 500, "proxy_internal_response", "A fault was injected into the call by an operator."),

@@ -66,7 +66,9 @@ public record ChaosOptions(
             "--slack-ms",
             "--max-waiting");
 
-    /** Parses the values by the options' names; throws an {@link IllegalArgumentException} for a wrong one. */
+    /**
+     * Parses the values by the options' names; throws an {@link IllegalArgumentException} for a wrong one.
+     */
     static ChaosOptions parse(Map<String, String> given) {
         Map<String, String> values = new LinkedHashMap<>(given);
         String[] route = idAndPath("--route", values.get("--route"));
