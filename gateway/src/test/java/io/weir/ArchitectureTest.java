@@ -39,6 +39,7 @@ class ArchitectureTest {
             Map.entry("drain", Set.of()),
             Map.entry("cluster", Set.of()),
             Map.entry("ratelimit", Set.of()),
+            Map.entry("faults", Set.of()),
             // Networks.
             Map.entry("access", Set.of("edge")),
             Map.entry("authentication", Set.of()),
@@ -68,6 +69,7 @@ class ArchitectureTest {
                     "fallback",
                     "overload",
                     "ratelimit",
+                    "faults",
                     "access",
                     "cors",
                     "compression",

@@ -5,6 +5,7 @@ import io.weir.authentication.AuthenticationProperties;
 import io.weir.cluster.ClusterProperties;
 import io.weir.drain.DrainProperties;
 import io.weir.edge.EdgeProperties;
+import io.weir.faults.FaultInjectionProperties;
 import io.weir.limit.LittlesLawProperties;
 import io.weir.management.ManagementProperties;
 import io.weir.overload.OverloadProperties;
@@ -36,6 +37,7 @@ import org.springframework.validation.annotation.Validated;
  * @param littlesLaw the live figures of Little's law.
  * @param management the protection of the management port.
  * @param reload the detection of changed configuration files.
+ * @param faults the faults that operators inject for chaos experiments.
  */
 @Validated
 @ConfigurationProperties("weir")
@@ -53,7 +55,8 @@ public record WeirProperties(
         @DefaultValue @Valid @NestedConfigurationProperty TracingProperties tracing,
         @DefaultValue @Valid @NestedConfigurationProperty LittlesLawProperties littlesLaw,
         @DefaultValue @Valid @NestedConfigurationProperty ManagementProperties management,
-        @DefaultValue @Valid @NestedConfigurationProperty ReloadProperties reload) {
+        @DefaultValue @Valid @NestedConfigurationProperty ReloadProperties reload,
+        @DefaultValue @Valid @NestedConfigurationProperty FaultInjectionProperties faults) {
 
     /** Copies the maps. */
     public WeirProperties {

@@ -69,6 +69,7 @@ final class HystrixEvents {
                             "5xx",
                             Reason.CONNECT_FAILED.word(),
                             Reason.CONNECTION_LOST.word(),
+                            Reason.FAULT_INJECTED.word(),
                             Reason.INTERNAL_ERROR.word()),
                     sum(outcomes, Reason.DEADLINE_EXCEEDED.word(), Reason.CONNECT_TIMEOUT.word()),
                     sum(outcomes, Reason.CIRCUIT_OPEN.word()),

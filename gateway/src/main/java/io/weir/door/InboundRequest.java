@@ -402,7 +402,7 @@ final class InboundRequest implements RequestFacts {
             Problem.writeGrpc(refusal, head);
             return Unpooled.EMPTY_BUFFER;
         }
-        response.status(refusal.reason().status());
+        response.status(refusal.httpStatus());
         Problem.writeHead(refusal, head);
         ByteBuf body = Problem.body(refusal, requestId(), channel.alloc());
         if (!HttpMethod.HEAD.equals(request.method())) {

@@ -21,6 +21,8 @@ sealed interface Decision {
         QUEUE,
         /** The admission holds its permits: start an attempt. */
         ADMIT,
+        /** The injected latency has passed: send the request. */
+        SEND,
         /** The backoff has ended: request the permits of another attempt. */
         REQUEST_AGAIN,
         /** Send the static fallback. */

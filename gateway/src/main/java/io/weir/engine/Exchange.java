@@ -179,6 +179,7 @@ public final class Exchange {
                 case Step.ADMIT -> startAttempt();
                 case Step.REQUEST_PERMIT -> requestPermit();
                 case Step.QUEUE -> awaitPermit();
+                case Step.SEND -> sendDelayed();
                 case Step.REQUEST_AGAIN -> requestAgain();
                 case Step.ANSWER_FALLBACK -> answerFallback();
                 case Step.WAIT -> Step.WAIT;
@@ -256,7 +257,19 @@ public final class Exchange {
         }
         admission.attemptStarts(now);
         record.attempts++;
-        Attempt attempt = engine.attempt(this, admission, evidence, now);
+        return begin(engine.attempt(this, admission, evidence, now), now);
+    }
+
+    /** Sends the request of an attempt whose injected latency has passed. */
+    private Decision sendDelayed() {
+        if (!(phase instanceof InjectedAttempt delayed)) {
+            throw new IllegalStateException("phase: " + phase + " (expected: an attempt with a latency)");
+        }
+        long now = now();
+        return begin(delayed.send(now), now);
+    }
+
+    private Decision begin(Attempt attempt, long now) {
         phase = attempt;
         Decision decision = attempt.begin();
         if (phase == attempt && decision == Step.WAIT) {
@@ -535,7 +548,7 @@ public final class Exchange {
 
     private void answerRefusal(Refusal refusal, @Nullable String detail) {
         record.answerBytes = record.caller().refusalBytes(refusal);
-        end(refusal.reason(), detail, refusal.reason().status().code());
+        end(refusal.reason(), detail, refusal.status());
         record.caller().refuse(refusal);
     }
 

@@ -3,6 +3,7 @@ package io.weir.engine;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.weir.authentication.AuthenticationRule;
 import io.weir.authentication.VerifiedToken;
+import io.weir.faults.InjectedFault;
 import io.weir.instance.Instance;
 import io.weir.instance.TriedInstances;
 import io.weir.limit.Priority;
@@ -50,6 +51,10 @@ public final class ExchangeRecord {
     /** The instances that have failed the exchange; null: none has. */
     @Nullable
     TriedInstances tried;
+
+    /** The last fault that was injected into an attempt; null: none was. */
+    @Nullable
+    InjectedFault fault;
 
     int status;
     int attempts;
@@ -160,6 +165,11 @@ public final class ExchangeRecord {
         if (accepted != null && rule != null) {
             rule.writeIdentity(accepted, toBackend);
         }
+    }
+
+    /** The last fault that was injected into an attempt; null: none was. */
+    public @Nullable InjectedFault fault() {
+        return fault;
     }
 
     /** Whether the fallback was used. */

@@ -105,6 +105,13 @@
  * event loop reads that the connection is established. {@link io.weir.engine.Relay} separates the time in
  * which the caller sent its request or read its answer from the backend's.
  *
+ * <p><b>Injected faults.</b> {@link io.weir.engine.Engine} reads one field, which is null while no
+ * fault is active. An attempt with a fault is an {@link io.weir.engine.InjectedAttempt} or a {@link
+ * io.weir.engine.TruncatedAttempt} in place of the real one, so every other phase, and the release of every
+ * resource, is the same. {@link io.weir.engine.InjectedProbe} applies faults to probes and health checks. An
+ * attempt with a latency is a phase of its own and not a delayed subscription: the exchange's timer, its
+ * caller, its deadline and its instance can end it in the way in which they end any other attempt.
+ *
  * <p>When an exchange begins, its {@link io.weir.engine.RouteObserver} can give it an
  * {@link io.weir.engine.ExchangeTrace}, which receives each step.
  *

@@ -91,6 +91,17 @@ public enum Meters {
             "Requests that a protection in dry-run mode would have refused, by reason.",
             "backend",
             "reason"),
+    /** The effect of an operator's chaos experiments. */
+    FAULTS_INJECTED(
+            "weir.faults.injected",
+            Kind.COUNTER,
+            null,
+            "Attempts that got a fault which an operator has injected, by fault: latency, abort, hang, reset or"
+                    + " truncate.",
+            "backend",
+            "fault"),
+    /** Shows that a chaos experiment is under way. */
+    FAULTS_ACTIVE("weir.faults.active", Kind.GAUGE, null, "Injected faults that are active now."),
     /** The share of each priority, if the calls do not all fit. */
     PERMITS_GRANTED(
             "weir.permits.granted",

@@ -56,6 +56,12 @@ public enum Reason {
     CLIENT_TOO_SLOW("client-too-slow", 408, "http_request_error", "The request did not arrive in time."),
     /** No route matches. */
     NO_ROUTE("no-route", 404, "destination_not_found", "No route matches the request."),
+    /**
+     * An injected fault of an operator's experiment answers in place of the backend. Its answer has the
+     * status that the operator asked for; as an outcome it counts like a 500.
+     */
+    FAULT_INJECTED(
+            "fault-injected", 500, "proxy_internal_response", "A fault was injected into the call by an operator."),
     /** A defect of the gateway. */
     INTERNAL_ERROR("internal-error", 500, "proxy_internal_error", "The gateway failed."),
     /** The caller disconnected before its answer was complete. Appears in logs and metrics only. */

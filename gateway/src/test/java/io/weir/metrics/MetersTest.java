@@ -9,6 +9,7 @@ import io.weir.accesslog.LineSinkTest;
 import io.weir.authentication.TestAuthentication;
 import io.weir.engine.ExchangeOutcomes;
 import io.weir.engine.Route;
+import io.weir.faults.FaultType;
 import io.weir.limit.Limit;
 import io.weir.limit.Priority;
 import io.weir.limit.QueueingBulkhead;
@@ -82,6 +83,7 @@ class MetersTest {
         words.addAll(Set.of("critical", "normal", "sheddable"));
         words.addAll(Set.of("exported", "dropped", "failed"));
         words.addAll(Set.of("0.1.0", "25.0.1"));
+        Stream.of(FaultType.values()).forEach(fault -> words.add(fault.word()));
         words.addAll(InstanceMeters.STATES);
         words.addAll(Set.of("orders-1:80", "orders-2:80", "answered"));
 
@@ -140,6 +142,8 @@ class MetersTest {
             route.setRateLimiter(RateLimiter.of(
                     new RateLimitProperties("route", 1, Duration.ofSeconds(1), null, 1_000, true), null, () -> 0));
             Route observed = fixture.route(fixture.backend(backend), null, route);
+            FaultMeters.show(book, () -> 1);
+            backend.faultInjected(FaultType.HANG);
             fixture.refused(observed, ObservedGateway.caller(), Duration.ZERO);
             for (String outcome : ExchangeOutcomes.words()) {
                 route.count(ExchangeOutcomes.words().indexOf(outcome), 1, 1);

@@ -38,6 +38,7 @@ class ReasonTest {
                         Map.entry("headers-too-large", 431),
                         Map.entry("client-too-slow", 408),
                         Map.entry("no-route", 404),
+                        Map.entry("fault-injected", 500),
                         Map.entry("internal-error", 500),
                         Map.entry("client-closed", 499)));
     }
