@@ -7,6 +7,7 @@ import io.weir.edge.EdgeProperties;
 import io.weir.limit.LittlesLawProperties;
 import io.weir.management.ManagementProperties;
 import io.weir.overload.OverloadProperties;
+import io.weir.ratelimit.SharedRateLimitProperties;
 import io.weir.tracing.TracingProperties;
 import jakarta.validation.Valid;
 import java.util.Map;
@@ -26,6 +27,7 @@ import org.springframework.validation.annotation.Validated;
  * @param allowUnprotectedRoutes whether routes may use {@code http://} URIs, which bypass all backend
  *     protections; for demonstrations only.
  * @param edge limits for callers.
+ * @param rateLimit the counter that all gateways share, for rate limits of routes.
  * @param cluster the discovery of the gateways that share limits.
  * @param overload the limits above which the gateway sheds load to protect itself.
  * @param drain the shutdown of the gateway.
@@ -43,6 +45,7 @@ public record WeirProperties(
         @DefaultValue Map<String, @Valid RouteProperties> routes,
         @DefaultValue("false") boolean allowUnprotectedRoutes,
         @DefaultValue @Valid @NestedConfigurationProperty EdgeProperties edge,
+        @DefaultValue @Valid @NestedConfigurationProperty SharedRateLimitProperties rateLimit,
         @DefaultValue @Valid @NestedConfigurationProperty ClusterProperties cluster,
         @DefaultValue @Valid @NestedConfigurationProperty OverloadProperties overload,
         @DefaultValue @Valid @NestedConfigurationProperty DrainProperties drain,

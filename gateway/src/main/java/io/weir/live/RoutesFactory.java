@@ -26,6 +26,7 @@ import io.weir.limit.UsualTime;
 import io.weir.live.GeneralRoutesFactory.RouteSource;
 import io.weir.ratelimit.RateLimitProperties;
 import io.weir.ratelimit.RateLimiter;
+import io.weir.ratelimit.SharedBuckets;
 import io.weir.retry.RetryPolicy;
 import java.net.URI;
 import java.time.Duration;
@@ -58,6 +59,7 @@ public final class RoutesFactory {
     private final RouteCompiler compiler;
     private final RouteRecorders recorders;
     private final LongSupplier nanoClock;
+    private final @Nullable SharedBuckets sharedBuckets;
     /** The most recent plan; guarded by this. */
     private @Nullable Plan lastPlan;
 
@@ -65,16 +67,19 @@ public final class RoutesFactory {
      * A factory.
      *
      * @param nanoClock the clock of rate limits
+     * @param sharedBuckets the counter of rate limits that all gateways share; null: none
      */
     public RoutesFactory(
             GeneralRoutesFactory generalRoutes,
             RouteCompiler compiler,
             RouteRecorders recorders,
-            LongSupplier nanoClock) {
+            LongSupplier nanoClock,
+            @Nullable SharedBuckets sharedBuckets) {
         this.generalRoutes = generalRoutes;
         this.compiler = compiler;
         this.recorders = recorders;
         this.nanoClock = nanoClock;
+        this.sharedBuckets = sharedBuckets;
     }
 
     /**
@@ -256,7 +261,7 @@ public final class RoutesFactory {
             Route old = before == null ? null : before.route(id);
             Route known = sameBackend(backend, old);
             Duration deadline = own.deadline();
-            RateLimiter rateLimiter = rateLimiter(own.rateLimit(), old == null ? null : old.rateLimiter());
+            RateLimiter rateLimiter = rateLimiter(id, own.rateLimit(), old == null ? null : old.rateLimiter());
             QueueingBulkhead limit = limit(own.maxConcurrentCalls(), old == null ? null : old.limit());
             FallbackProperties fallback = own.fallback();
             String fallbackBackend = fallback == null ? null : fallback.backend();
@@ -279,8 +284,9 @@ public final class RoutesFactory {
                     rateLimiter);
         }
 
-        private @Nullable RateLimiter rateLimiter(@Nullable RateLimitProperties own, @Nullable RateLimiter old) {
-            return own == null ? null : RateLimiter.of(own, old, nanoClock);
+        private @Nullable RateLimiter rateLimiter(
+                String id, @Nullable RateLimitProperties own, @Nullable RateLimiter old) {
+            return own == null ? null : RateLimiter.of(id, own, old, sharedBuckets, nanoClock);
         }
 
         /** The old route if it has the same backend: the measurements of its calls then remain true. */

@@ -135,7 +135,11 @@ class MetersTest {
                         new EdgeMetersTest.FixedClients(2, 50, 4, 60, 5),
                         log)) {
             route.setRateLimiter(RateLimiter.of(
-                    new RateLimitProperties("route", 1, Duration.ofSeconds(1), null, 1_000, true), null, () -> 0));
+                    "orders",
+                    new RateLimitProperties("route", 1, Duration.ofSeconds(1), null, 1_000, true, false),
+                    null,
+                    null,
+                    () -> 0));
             Route observed = fixture.route(fixture.backend(backend), null, route);
             fixture.refused(observed, ObservedGateway.caller(), Duration.ZERO);
             for (String outcome : ExchangeOutcomes.words()) {
