@@ -13,6 +13,7 @@ import io.lettuce.core.codec.StringCodec;
 import io.lettuce.core.metrics.CommandLatencyRecorder;
 import io.lettuce.core.resource.ClientResources;
 import io.lettuce.core.resource.DefaultClientResources;
+import io.netty.util.concurrent.EventExecutor;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
@@ -40,7 +41,8 @@ import org.slf4j.LoggerFactory;
  * {@value #MAX_SILENCE_SECONDS} seconds.
  */
 // Concurrency: `connection` is written by the timer and by the completion of its attempt to connect, of which
-// there is one at a time. The fields of the probe belong to the timer's thread, but for `probeIsPending`.
+// there is one at a time. All other changes
+// of the connection and the probe are made by the one thread of `executor`, but for the end of a probe.
 @SuppressWarnings("FutureReturnValueIgnored") // Completion and failure are handled by callbacks.
 public final class RedisBuckets implements SharedBuckets, AutoCloseable {
 
@@ -84,6 +86,7 @@ public final class RedisBuckets implements SharedBuckets, AutoCloseable {
     private final long timeoutNanos;
     private final String address;
     private final ClientResources resources;
+    private final EventExecutor executor;
     private final RedisClient client;
     private final SharedAvailability availability;
     private final LongAdder localDecisions = new LongAdder();
@@ -124,9 +127,8 @@ public final class RedisBuckets implements SharedBuckets, AutoCloseable {
                         .keepAlive(true)
                         .build())
                 .build());
-        this.timer = resources
-                .eventExecutorGroup()
-                .scheduleWithFixedDelay(this::maintain, 0, PROBE_INTERVAL_MILLIS, TimeUnit.MILLISECONDS);
+        this.executor = resources.eventExecutorGroup().next();
+        this.timer = executor.scheduleWithFixedDelay(this::maintain, 0, PROBE_INTERVAL_MILLIS, TimeUnit.MILLISECONDS);
     }
 
     // ---------------------------------------------------------------- permits
@@ -208,8 +210,17 @@ public final class RedisBuckets implements SharedBuckets, AutoCloseable {
 
     // ---------------------------------------------------------------- connection
 
-    /** Connects if there is no connection, and probes if there is one. */
     private void maintain() {
+        try {
+            connectOrProbe();
+        } catch (RuntimeException e) {
+            // An exception would end the timer.
+            log.warn("Redis at {} cannot be probed", address, e);
+        }
+    }
+
+    /** Connects if there is no connection, and probes if there is one. */
+    private void connectOrProbe() {
         StatefulRedisConnection<String, String> connected = connection;
         if (connected == null) {
             connect();
@@ -228,8 +239,12 @@ public final class RedisBuckets implements SharedBuckets, AutoCloseable {
         if (isConnecting || isClosed) {
             return;
         }
+        connected(client.connectAsync(StringCodec.UTF8, RedisURI.create(properties.uri())));
+    }
+
+    private void connected(CompletionStage<StatefulRedisConnection<String, String>> attempt) {
         isConnecting = true;
-        client.connectAsync(StringCodec.UTF8, RedisURI.create(properties.uri())).whenComplete((made, failure) -> {
+        attempt.whenComplete((made, failure) -> {
             isConnecting = false;
             if (failure != null) {
                 log.debug("no connection to Redis at {}", address, failure);
@@ -237,7 +252,7 @@ public final class RedisBuckets implements SharedBuckets, AutoCloseable {
                 made.closeAsync();
             } else {
                 connection = made;
-                resources.eventExecutorGroup().execute(this::maintain);
+                executor.execute(this::maintain);
             }
         });
     }

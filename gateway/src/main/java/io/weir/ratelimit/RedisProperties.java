@@ -20,7 +20,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
 public record RedisProperties(
         @NotNull
         @Pattern(
-                regexp = "rediss?://\\S+",
+                regexp = "rediss?://(?:\\S*@)?(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+])(?::\\d{1,5})?(?:/\\d{1,4})?",
                 message = "a URI such as redis://redis:6379 or rediss://user:password@redis:6379")
         String uri,
 

@@ -53,7 +53,7 @@ class ExtensionIT {
     @Test
     void hasTheVersionsOfTheGateway() throws IOException {
         String pom = Files.readString(Path.of("..", "pom.xml"));
-        for (String name : List.of("spring-boot", "spring-cloud", "spring-framework")) {
+        for (String name : List.of("spring-boot", "spring-cloud", "spring-framework", "netty", "reactor-netty")) {
             String version = pom.replaceFirst("(?s).*(<" + name + "\\.version>[^<]+<).*", "$1");
             assertThat(Files.readString(EXAMPLE.resolve("pom.xml"))).contains(version);
         }
