@@ -41,8 +41,8 @@ import org.slf4j.LoggerFactory;
  * {@value #MAX_SILENCE_SECONDS} seconds.
  */
 // Concurrency: `connection` is written by the timer and by the completion of its attempt to connect, of which
-// there is one at a time. All other changes
-// of the connection and the probe are made by the one thread of `executor`, but for the end of a probe.
+// there is one at a time. All other changes of the connection and the probe are made by the one thread of
+// `executor`, but for the end of a probe.
 @SuppressWarnings("FutureReturnValueIgnored") // Completion and failure are handled by callbacks.
 public final class RedisBuckets implements SharedBuckets, AutoCloseable {
 
