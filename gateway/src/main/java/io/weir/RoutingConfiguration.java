@@ -27,7 +27,10 @@ import io.weir.live.RouteRecorders;
 import io.weir.live.RoutesFactory;
 import io.weir.metrics.IssuerMeters;
 import io.weir.metrics.MeterBook;
+import io.weir.metrics.SharedRateLimitMeters;
 import io.weir.overload.OverloadGuard;
+import io.weir.ratelimit.RedisBuckets;
+import io.weir.ratelimit.SharedBuckets;
 import java.time.Clock;
 import java.util.List;
 import java.util.Objects;
@@ -36,13 +39,16 @@ import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.annotation.AnnotatedBeanDefinition;
 import org.springframework.beans.factory.annotation.Qualifier;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.boot.ssl.SslBundles;
 import org.springframework.boot.web.server.Ssl;
 import org.springframework.boot.web.server.autoconfigure.ServerProperties;
 import org.springframework.cloud.gateway.config.GatewayProperties;
 import org.springframework.cloud.gateway.config.GlobalCorsProperties;
+import org.springframework.cloud.gateway.filter.GlobalFilter;
 import org.springframework.cloud.gateway.filter.factory.GatewayFilterFactory;
 import org.springframework.cloud.gateway.handler.FilteringWebHandler;
 import org.springframework.cloud.gateway.handler.predicate.RoutePredicateFactory;
@@ -55,11 +61,16 @@ import org.springframework.core.convert.ConversionService;
 import org.springframework.core.env.Environment;
 import org.springframework.util.StringUtils;
 import org.springframework.web.reactive.accept.ApiVersionStrategy;
+import org.springframework.web.server.WebFilter;
 import org.springframework.web.server.adapter.WebHttpHandlerBuilder;
 
 /** Wires the server, the routes, and the two doors through which requests enter the engine. */
 @Configuration(proxyBeanMethods = false)
 class RoutingConfiguration {
+
+    /** Filters of these packages have no effect that a compiled route lacks. */
+    private static final List<String> OWN_PACKAGES = List.of(
+            "org.springframework.cloud.gateway.", "org.springframework.boot.", "org.springframework.web.", "io.weir.");
 
     @Bean
     RouteCompiler routeCompiler(
@@ -67,6 +78,7 @@ class RoutingConfiguration {
             List<GatewayFilterFactory<?>> filters,
             ConfigurationService configuration,
             GlobalCorsProperties cors,
+            ConfigurableListableBeanFactory beans,
             Environment environment) {
         return new RouteCompiler(
                 predicates.stream().collect(Collectors.toMap(RoutePredicateFactory::name, Function.identity())),
@@ -74,20 +86,51 @@ class RoutingConfiguration {
                 configuration,
                 environment.getProperty(
                         "spring.cloud.gateway.server.webflux.predicate.host.include-port", Boolean.class, true),
-                whyNotCompiled(cors, environment));
+                whyNotCompiled(cors, beans, environment));
     }
 
     /**
      * The setting that makes Spring change every request, so that no route can be compiled; null: there is
      * none.
      */
-    private static @Nullable String whyNotCompiled(GlobalCorsProperties cors, Environment environment) {
+    private static @Nullable String whyNotCompiled(
+            GlobalCorsProperties cors, ConfigurableListableBeanFactory beans, Environment environment) {
+        String foreign = foreignFilter(beans);
+        if (foreign != null) {
+            return foreign;
+        }
         if (!cors.getCorsConfigurations().isEmpty()) {
             return "spring.cloud.gateway.server.webflux.globalcors is set";
         }
         return StringUtils.hasText(environment.getProperty("spring.webflux.base-path"))
                 ? "spring.webflux.base-path is set"
                 : null;
+    }
+
+    /**
+     * A filter of an extension for all requests, by its bean's name; null: there is none. Compiled routes do
+     * not run it, so that it could be missed where it protects something.
+     */
+    static @Nullable String foreignFilter(ConfigurableListableBeanFactory beans) {
+        for (Class<?> kind : List.of(GlobalFilter.class, WebFilter.class)) {
+            for (String name : beans.getBeanNamesForType(kind, true, false)) {
+                if (OWN_PACKAGES.stream().noneMatch(origin(beans, name)::startsWith)) {
+                    return kind.getSimpleName() + ' ' + name;
+                }
+            }
+        }
+        return null;
+    }
+
+    /** The class whose method makes a bean, or else the class of the bean. */
+    private static String origin(ConfigurableListableBeanFactory beans, String name) {
+        if (beans.containsBeanDefinition(name)
+                && beans.getBeanDefinition(name) instanceof AnnotatedBeanDefinition annotated
+                && annotated.getFactoryMethodMetadata() != null) {
+            return annotated.getFactoryMethodMetadata().getDeclaringClassName();
+        }
+        Class<?> type = beans.getType(name, false);
+        return type == null ? "" : type.getName();
     }
 
     @Bean
@@ -97,13 +140,15 @@ class RoutingConfiguration {
             RouteCompiler compiler,
             RouteRecorders recorders,
             Engine engine,
-            WeirProperties properties) {
+            WeirProperties properties,
+            ObjectProvider<SharedBuckets> sharedBuckets) {
         return new RoutesFactory(
                 new GeneralRoutesFactory(context, conversion),
                 compiler,
                 recorders,
                 engine::nanoTime,
-                new CompressionMemory(properties.edge().compressionMemory().toBytes()));
+                new CompressionMemory(properties.edge().compressionMemory().toBytes()),
+                sharedBuckets.getIfAvailable());
     }
 
     @Bean(destroyMethod = "close")
@@ -199,6 +244,20 @@ class RoutingConfiguration {
                                 .collect(Collectors.toMap(
                                         Ssl.ServerNameSslBundle::serverName, Ssl.ServerNameSslBundle::bundle)),
                         Objects.requireNonNullElse(ssl.getBundle(), ""));
+    }
+
+    /** Nothing of Redis is loaded unless it is configured. */
+    @Configuration(proxyBeanMethods = false)
+    @ConditionalOnProperty("weir.rate-limit.redis.uri")
+    static class RedisConfiguration {
+
+        @Bean(destroyMethod = "close")
+        RedisBuckets redisBuckets(WeirProperties properties, MeterBook meterBook) {
+            RedisBuckets buckets = new RedisBuckets(
+                    Objects.requireNonNull(properties.rateLimit().redis()), System::nanoTime);
+            SharedRateLimitMeters.show(meterBook, buckets::isAvailable, buckets::localDecisions);
+            return buckets;
+        }
     }
 
     @Bean

@@ -9,6 +9,7 @@ import io.weir.faults.FaultInjectionProperties;
 import io.weir.limit.LittlesLawProperties;
 import io.weir.management.ManagementProperties;
 import io.weir.overload.OverloadProperties;
+import io.weir.ratelimit.SharedRateLimitProperties;
 import io.weir.tracing.TracingProperties;
 import jakarta.validation.Valid;
 import java.util.Map;
@@ -29,6 +30,7 @@ import org.springframework.validation.annotation.Validated;
  *     protections; for demonstrations only.
  * @param authentication the issuers of tokens that routes can require, and the fields for backends.
  * @param edge limits for callers.
+ * @param rateLimit the counter that all gateways share, for rate limits of routes.
  * @param cluster the discovery of the gateways that share limits.
  * @param overload the limits above which the gateway sheds load to protect itself.
  * @param drain the shutdown of the gateway.
@@ -48,6 +50,7 @@ public record WeirProperties(
         @DefaultValue("false") boolean allowUnprotectedRoutes,
         @DefaultValue @Valid @NestedConfigurationProperty AuthenticationProperties authentication,
         @DefaultValue @Valid @NestedConfigurationProperty EdgeProperties edge,
+        @DefaultValue @Valid @NestedConfigurationProperty SharedRateLimitProperties rateLimit,
         @DefaultValue @Valid @NestedConfigurationProperty ClusterProperties cluster,
         @DefaultValue @Valid @NestedConfigurationProperty OverloadProperties overload,
         @DefaultValue @Valid @NestedConfigurationProperty DrainProperties drain,

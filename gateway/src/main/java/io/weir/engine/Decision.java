@@ -15,6 +15,8 @@ sealed interface Decision {
     enum Step implements Decision {
         /** Nothing to do until the next event. */
         WAIT,
+        /** The counter that all gateways share does not answer: this gateway's own count decides. */
+        TAKE_LOCAL_PERMIT,
         /** The body is read ahead: request a permit. */
         REQUEST_PERMIT,
         /** The admission waits in the bulkhead's queue. */

@@ -17,6 +17,8 @@ import io.weir.instance.Pool;
 import io.weir.limit.Priority;
 import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
+import io.weir.ratelimit.Quota;
+import io.weir.ratelimit.RateLimiter;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -30,6 +32,8 @@ import org.jspecify.annotations.Nullable;
  *       └──── no body ──────┤                    ▼   └──── a small answer is complete ──────┘
  *                           └───────────────── Backoff
  * </pre>
+ *
+ * <p>Where all gateways share a rate limit, {@code AwaitedQuota} comes first, for some milliseconds.
  *
  * <p>A refusal leads from any phase before {@code Answering} to the end, or at most once to the fallback: to
  * {@code ReadingAhead} or {@code Admission} at another backend, or to {@code Flushing} with a static answer.
@@ -151,10 +155,47 @@ public final class Exchange {
 
     /** Refuses a request that is over its quota or cannot be passed on; otherwise requests a permit. */
     private Decision checkQuota() {
-        Refuse overQuota = QuotaCheck.refusal(record);
-        if (overQuota != null) {
-            return overQuota;
+        RateLimiter limiter = record.route().rateLimiter();
+        if (limiter != null && limiter.asksShared()) {
+            return awaitQuota(limiter);
         }
+        return takeLocalPermit();
+    }
+
+    private Decision awaitQuota(RateLimiter limiter) {
+        long now = now();
+        AwaitedQuota awaited = new AwaitedQuota(this, limiter, now);
+        phase = awaited;
+        awaited.begin();
+        armTimer(now);
+        return Step.WAIT;
+    }
+
+    /**
+     * The counter that all gateways share has answered.
+     *
+     * @param quota null: it has failed, and this gateway's own count decides
+     */
+    void quotaArrived(AwaitedQuota awaited, @Nullable Quota quota) {
+        if (phase != awaited) {
+            return;
+        }
+        if (quota == null) {
+            apply(takeLocalPermit());
+            return;
+        }
+        phase = EmptyPhase.STARTED;
+        Refuse overQuota = QuotaCheck.judge(record, awaited.limiter(), quota);
+        apply(overQuota == null ? checkHead() : overQuota);
+    }
+
+    private Decision takeLocalPermit() {
+        phase = EmptyPhase.STARTED;
+        Refuse overQuota = QuotaCheck.refusal(record);
+        return overQuota == null ? checkHead() : overQuota;
+    }
+
+    private Decision checkHead() {
         Caller caller = record.caller();
         try {
             timer.shorten(caller.headers());
@@ -182,6 +223,7 @@ public final class Exchange {
                 case Step.SEND -> sendDelayed();
                 case Step.REQUEST_AGAIN -> requestAgain();
                 case Step.ANSWER_FALLBACK -> answerFallback();
+                case Step.TAKE_LOCAL_PERMIT -> takeLocalPermit();
                 case Step.WAIT -> Step.WAIT;
                 case Retry retry -> backOff(retry);
                 case AskFallback fallbackBackend -> admitFallback(fallbackBackend.backend());

@@ -37,7 +37,9 @@
  * request.
  *
  * <p>{@link io.weir.engine.QuotaCheck} takes a permit of the route's rate limit at the start of an exchange,
- * before any of the phases: a caller over its quota costs no permit, no probe and no byte of the body. Before
+ * before any of the phases, or, where all gateways share the limit, after
+ * {@link io.weir.engine.AwaitedQuota}: a caller over its quota costs no permit, no probe and no byte of the
+ * body. Before
  * it, {@link io.weir.engine.AuthenticationCheck} judges the token of a request whose route requires one. If
  * the keys of its issuer are not known, the exchange waits for them in {@link io.weir.engine.AwaitingKeys},
  * and holds nothing meanwhile.

@@ -38,6 +38,7 @@ import io.weir.limit.UsualTime;
 import io.weir.live.GeneralRoutesFactory.RouteSource;
 import io.weir.ratelimit.RateLimitProperties;
 import io.weir.ratelimit.RateLimiter;
+import io.weir.ratelimit.SharedBuckets;
 import io.weir.retry.RetryPolicy;
 import java.net.URI;
 import java.time.Duration;
@@ -72,6 +73,7 @@ public final class RoutesFactory {
     private final RouteRecorders recorders;
     private final LongSupplier nanoClock;
     private final CompressionMemory compressionMemory;
+    private final @Nullable SharedBuckets sharedBuckets;
     /** The most recent plan; guarded by this. */
     private @Nullable Plan lastPlan;
 
@@ -80,18 +82,21 @@ public final class RoutesFactory {
      *
      * @param nanoClock the clock of rate limits
      * @param compressionMemory limits the compressions of all routes
+     * @param sharedBuckets the counter of rate limits that all gateways share; null: none
      */
     public RoutesFactory(
             GeneralRoutesFactory generalRoutes,
             RouteCompiler compiler,
             RouteRecorders recorders,
             LongSupplier nanoClock,
-            CompressionMemory compressionMemory) {
+            CompressionMemory compressionMemory,
+            @Nullable SharedBuckets sharedBuckets) {
         this.generalRoutes = generalRoutes;
         this.compiler = compiler;
         this.recorders = recorders;
         this.nanoClock = nanoClock;
         this.compressionMemory = compressionMemory;
+        this.sharedBuckets = sharedBuckets;
     }
 
     /** The compressions of all routes that are under way. */
@@ -305,7 +310,7 @@ public final class RoutesFactory {
             Route old = before == null ? null : before.route(id);
             Route known = sameBackend(backend, old);
             Duration deadline = own.deadline();
-            RateLimiter rateLimiter = rateLimiter(own.rateLimit(), old == null ? null : old.rateLimiter());
+            RateLimiter rateLimiter = rateLimiter(id, own.rateLimit(), old == null ? null : old.rateLimiter());
             QueueingBulkhead limit = limit(own.maxConcurrentCalls(), old == null ? null : old.limit());
             FallbackProperties fallback = own.fallback();
             String fallbackBackend = fallback == null ? null : fallback.backend();
@@ -343,8 +348,9 @@ public final class RoutesFactory {
             return new AuthenticationRule(own, accepted, authentication.identityHeader());
         }
 
-        private @Nullable RateLimiter rateLimiter(@Nullable RateLimitProperties own, @Nullable RateLimiter old) {
-            return own == null ? null : RateLimiter.of(own, old, nanoClock);
+        private @Nullable RateLimiter rateLimiter(
+                String id, @Nullable RateLimitProperties own, @Nullable RateLimiter old) {
+            return own == null ? null : RateLimiter.of(id, own, old, sharedBuckets, nanoClock);
         }
 
         /** The old route if it has the same backend: the measurements of its calls then remain true. */

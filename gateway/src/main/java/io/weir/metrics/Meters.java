@@ -73,6 +73,18 @@ public enum Meters {
             "Keys that the route's rate limit forgot because of max-keys, although their quota may have been in use.",
             "backend",
             "route"),
+    /** Shows whether all gateways count together; only with {@code weir.rate-limit.redis}. */
+    RATE_LIMIT_SHARED_UP(
+            "weir.rate.limit.shared.up",
+            Kind.GAUGE,
+            null,
+            "1 if Redis answers, so that shared rate limits count over all gateways; 0 if this gateway counts by itself."),
+    /** Shows how many requests the missing counter concerns; only with {@code weir.rate-limit.redis}. */
+    RATE_LIMIT_LOCAL(
+            "weir.rate.limit.local",
+            Kind.COUNTER,
+            null,
+            "Requests of shared rate limits that this gateway has counted by itself, since Redis did not answer in time."),
     /** Requests refused to protect a backend or the gateway. */
     SHED(
             "weir.shed",

@@ -38,6 +38,7 @@ import io.weir.overload.OverloadProperties;
 import io.weir.overload.OverloadSampler;
 import io.weir.ratelimit.RateLimitProperties;
 import io.weir.ratelimit.RateLimiter;
+import io.weir.ratelimit.SharedBuckets;
 import io.weir.retry.RetryBudget;
 import io.weir.retry.RetryBudgetProperties;
 import io.weir.retry.RetryPolicy;
@@ -276,9 +277,20 @@ final class ExchangeFixture {
 
     /** The route has a quota of this many requests a minute for all callers together. */
     ExchangeFixture withRateLimit(int permits, boolean enforce) {
+        return withRateLimit(permits, enforce, null);
+    }
+
+    /**
+     * The same with a counter that all gateways share.
+     *
+     * @param shared null: this gateway counts by itself
+     */
+    ExchangeFixture withRateLimit(int permits, boolean enforce, @Nullable SharedBuckets shared) {
         rateLimiter = RateLimiter.of(
-                new RateLimitProperties("route", permits, Duration.ofMinutes(1), null, 1_000, enforce),
+                "orders",
+                new RateLimitProperties("route", permits, Duration.ofMinutes(1), null, 1_000, enforce, shared != null),
                 null,
+                shared,
                 this::now);
         return this;
     }

@@ -140,7 +140,11 @@ class MetersTest {
                         log)) {
             new IssuerMeters(book).show(List.of(new TestAuthentication().issuer()));
             route.setRateLimiter(RateLimiter.of(
-                    new RateLimitProperties("route", 1, Duration.ofSeconds(1), null, 1_000, true), null, () -> 0));
+                    "orders",
+                    new RateLimitProperties("route", 1, Duration.ofSeconds(1), null, 1_000, true, false),
+                    null,
+                    null,
+                    () -> 0));
             Route observed = fixture.route(fixture.backend(backend), null, route);
             FaultMeters.show(book, () -> 1);
             backend.faultInjected(FaultType.HANG);

@@ -230,6 +230,11 @@ final class ConsistencyCheck {
                         + " of backend " + name);
         atMost(route + ".retry.attempt-timeout", deadline, "the deadline");
         atMost(route + ".retry.backoff", deadline, "the deadline");
+        validValues
+                .explicit(route + ".rate-limit.shared")
+                .filter(shared -> Boolean.TRUE.equals(shared.value())
+                        && validValues.get("weir.rate-limit.redis.uri").isEmpty())
+                .ifPresent(shared -> report(shared, "also weir.rate-limit.redis.uri, where all gateways count"));
         checkFallback(route + ".fallback", name);
     }
 

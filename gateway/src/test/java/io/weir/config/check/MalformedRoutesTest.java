@@ -317,7 +317,7 @@ class MalformedRoutesTest {
                                 7,
                                 "spring.cloud.gateway.server.webflux.routes[0].filters[0]",
                                 "RequestRateLimiter=1",
-                                "RequestRateLimiter is disabled, or needs a library that this gateway does not contain")),
+                                "needs a RateLimiter, which only an extension can bring; or use weir.routes.<id>.rate-limit")),
                 row(
                         "a filter without a name",
                         """
@@ -686,6 +686,6 @@ class MalformedRoutesTest {
                                 7,
                                 "spring.cloud.gateway.server.webflux.routes[0].filters[0]",
                                 "RequestRateLimiter=10",
-                                "RequestRateLimiter is disabled, or needs a library that this gateway does not contain")));
+                                "needs a RateLimiter, which only an extension can bring; or use weir.routes.<id>.rate-limit")));
     }
 }
