@@ -109,8 +109,8 @@ final class ContainerStand implements AutoCloseable {
     }
 
     /**
-     * Waits until the image's health check succeeds. Testcontainers' own strategy asks Docker without a pause,
-     * which takes the processors from the containers that start.
+     * Waits until the image's health check succeeds. Testcontainers' own strategy asks Docker without a
+     * pause, which takes the processors from the containers that start.
      */
     private static final class Healthy extends AbstractWaitStrategy {
 
