@@ -85,8 +85,8 @@ class ImageIT {
         configuration = Files.writeString(directory.resolve("weir.yml"), CONFIGURATION);
         gateway = ContainerStand.gateway("gateway", configuration);
         stand.start(mvc, ContainerStand.simulator("webflux-r2dbc"), gateway);
-        // The first calls of a cold JVM may be slow on a busy machine; fast ones replace them in the breakers'
-        // windows.
+        // The first calls of a cold JVM may be slow on a busy machine; fast ones replace them in the windows
+        // of the breakers.
         for (int i = 0; i < 10; i++) {
             for (String path : List.of("/mvc/records", "/reactive/records")) {
                 await().atMost(PATIENCE).until(() -> statusOf(path) == 200);
