@@ -74,7 +74,7 @@ class ScenarioIT {
                         all three hang: refused at once | ''
                     """)
     @Execution(ExecutionMode.CONCURRENT)
-    @ResourceLock(BUSY)
+    @ResourceLock(CALM)
     void instancesBreakPromisesOnlyWithoutProtection(String without, String broken, String perhaps) throws Exception {
         assertBroken("instances", without, broken, perhaps);
     }
