@@ -1183,6 +1183,15 @@ public final class Health {
         return state.get() instanceof HalfOpen ramp && ramp.generation().inFlight() >= ramp.ramp();
     }
 
+    /**
+     * Whether an instance has failed its last calls, and its peers have answered too few calls since. In a
+     * state that an operator forces, failures have no effect.
+     */
+    public boolean isCoolingDown(long now) {
+        HealthGroup group = peers;
+        return group != null && group.isCoolingDown(this, now) && !(state.get() instanceof Forced);
+    }
+
     /** Whether an instance has as many calls as an instance may have at a time. */
     public boolean isAtCap() {
         HealthGroup group = peers;

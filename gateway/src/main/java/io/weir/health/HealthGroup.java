@@ -3,6 +3,7 @@ package io.weir.health;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -60,6 +61,8 @@ public final class HealthGroup {
     private volatile Standing standing;
     /** Threads that open all instances; meanwhile the backend stays open. */
     private final AtomicInteger openingAll = new AtomicInteger();
+    /** The good answers of the members. */
+    private final AtomicLong answers = new AtomicLong();
 
     /**
      * The bound on the backend's calls that follows from its instances.
@@ -113,20 +116,25 @@ public final class HealthGroup {
     }
 
     void succeeded(Health member, long backendNanos, long now) {
+        answers.incrementAndGet();
         member.recent().succeeded(now - backendNanos, now);
         backend.pool(backendNanos, null, now);
     }
 
     void failed(Health member, long backendNanos, BackendFailure failure, long now) {
-        member.recent().failed(now);
+        member.recent().failed(answers.get(), now);
         backend.pool(backendNanos, failure, now);
         ejectIfAlone(member, failure, now);
     }
 
     /** A sign of overload, which is no failure of the backend, but may be one of a single instance. */
     void overloaded(Health member, BackendFailure failure, long now) {
-        member.recent().failed(now);
+        member.recent().failed(answers.get(), now);
         ejectIfAlone(member, failure, now);
+    }
+
+    boolean isCoolingDown(Health member, long now) {
+        return member.recent().isCoolingDown(answers.get(), now);
     }
 
     void stalled(long sentAt, long silentSince, long judgedSince, long now) {

@@ -13,6 +13,14 @@ import org.jspecify.annotations.Nullable;
  * the mean 1. Latencies that differ by less than a half count as equal: otherwise, chance would send all
  * calls to one of two instances that are equally fast.
  *
+ * <p>An instance that has failed its last calls cools down: the other one gets the call, unless that one
+ * cools down or is late, too. An error is often faster than an answer, so latency alone would prefer an
+ * instance that fails.
+ *
+ * <p>An instance whose higher latency alone has kept calls away gets an occasional call ({@link
+ * Exploration}). Otherwise one slow answer, such as the first one of a cold JVM, would keep calls away until
+ * the estimate has decayed.
+ *
  * <p>If the better one is late, the best of all is chosen: where several instances hang, chance would often
  * compare two of them.
  *
@@ -45,6 +53,15 @@ final class Choice<C extends Choice.Candidate> {
 
         /** Whether its calls have waited for an answer for longer than usual. */
         boolean isLate(long now);
+
+        /** Whether its last calls have failed, and the other instances have answered too few calls since. */
+        boolean isCoolingDown(long now);
+
+        /**
+         * Counts a call that went to another instance because of the latency, and returns whether this call
+         * must show the present latency.
+         */
+        boolean isExplorationDue();
 
         /** Whether the instance takes no further call now. */
         boolean isFull();
@@ -171,16 +188,30 @@ final class Choice<C extends Choice.Candidate> {
                 other = one;
             }
             if (!one.isFull() && !other.isFull()) {
-                C better = isBetter(other, one, now, isSlowStart) ? other : one;
-                if (isSlowStart && better.isAtShare()) {
+                C chosen = better(other, one, now, isSlowStart);
+                if (isSlowStart && chosen.isAtShare()) {
                     return best(now, null, false);
                 }
-                if (!better.isLate(now)) {
-                    return better;
+                if (!chosen.isLate(now) && !chosen.isCoolingDown(now)) {
+                    return chosen;
                 }
             }
         }
         return best(now, tried, isSlowStart(now));
+    }
+
+    /** The better one of two, or the other one if it is due for a call that shows its latency. */
+    private C better(C other, C one, long now, boolean isSlowStart) {
+        long otherNanos = other.latencyNanos(now);
+        long oneNanos = one.latencyNanos(now);
+        boolean isOther = isBetter(other, otherNanos, one, oneNanos, now, isSlowStart);
+        C better = isOther ? other : one;
+        C worse = isOther ? one : other;
+        if (better.isCoolingDown(now)) {
+            return worse.isCoolingDown(now) || worse.isLate(now) ? better : worse;
+        }
+        boolean isSlower = isOther ? isSlower(oneNanos, otherNanos) : isSlower(otherNanos, oneNanos);
+        return isSlower && !worse.isCoolingDown(now) && worse.isExplorationDue() ? worse : better;
     }
 
     /** The first draw while an instance starts slowly. */
@@ -199,7 +230,7 @@ final class Choice<C extends Choice.Candidate> {
         for (int i = 1; i < sums.length; i++) {
             C next = candidates.get(i);
             int rank = rank(next, tried);
-            if (rank < bestRank || (rank == bestRank && isBetter(next, best, now, isSlowStart))) {
+            if (rank < bestRank || (rank == bestRank && isPreferred(next, best, now, isSlowStart))) {
                 best = next;
                 bestRank = rank;
             }
@@ -211,16 +242,27 @@ final class Choice<C extends Choice.Candidate> {
         return (tried != null && tried.contains(candidate) ? 2 : 0) + (candidate.isFull() ? 1 : 0);
     }
 
-    private boolean isBetter(C other, C one, long now, boolean isSlowStart) {
-        long otherNanos = other.latencyNanos(now);
-        long oneNanos = one.latencyNanos(now);
+    /** Of an instance that cools down and one that is late, either may fail the call: the load decides. */
+    private boolean isPreferred(C other, C one, long now, boolean isSlowStart) {
+        boolean isOtherCooling = other.isCoolingDown(now);
+        if (isOtherCooling != one.isCoolingDown(now) && !(isOtherCooling ? one : other).isLate(now)) {
+            return !isOtherCooling;
+        }
+        return isBetter(other, other.latencyNanos(now), one, one.latencyNanos(now), now, isSlowStart);
+    }
+
+    private boolean isBetter(C other, long otherNanos, C one, long oneNanos, long now, boolean isSlowStart) {
         double otherCalls = callsByWeight(other, now, isSlowStart);
         double oneCalls = callsByWeight(one, now, isSlowStart);
-        boolean isKnown = otherNanos > 0 && oneNanos > 0;
-        if (!isKnown || (otherNanos < ALIKE * oneNanos && oneNanos < ALIKE * otherNanos)) {
-            return otherCalls < oneCalls;
+        if (isSlower(otherNanos, oneNanos) || isSlower(oneNanos, otherNanos)) {
+            return (otherCalls + 1) * otherNanos < (oneCalls + 1) * oneNanos;
         }
-        return (otherCalls + 1) * otherNanos < (oneCalls + 1) * oneNanos;
+        return otherCalls < oneCalls;
+    }
+
+    /** Whether the first latency counts as higher. */
+    private static boolean isSlower(long firstNanos, long secondNanos) {
+        return secondNanos > 0 && firstNanos >= ALIKE * secondNanos;
     }
 
     private double callsByWeight(C candidate, long now, boolean isSlowStart) {

@@ -23,6 +23,7 @@ public final class Instance implements Choice.Candidate {
     private final Pool pool;
     private final Health health;
     private final PeakEwma latency;
+    private final Exploration exploration;
     private final SlowStart slowStart;
     private final AtomicInteger streams;
     private final LongAdder answeredCalls;
@@ -42,6 +43,7 @@ public final class Instance implements Choice.Candidate {
                 pool,
                 health,
                 new PeakEwma(),
+                new Exploration(),
                 new SlowStart(),
                 new AtomicInteger(),
                 new LongAdder(),
@@ -58,11 +60,13 @@ public final class Instance implements Choice.Candidate {
             Pool pool,
             Health health,
             PeakEwma latency,
+            Exploration exploration,
             SlowStart slowStart,
             AtomicInteger streams,
             LongAdder answeredCalls,
             LongAdder failedCalls) {
         this.latency = latency;
+        this.exploration = exploration;
         this.slowStart = slowStart;
         this.streams = streams;
         this.answeredCalls = answeredCalls;
@@ -89,6 +93,7 @@ public final class Instance implements Choice.Candidate {
                         otherPool,
                         health,
                         latency,
+                        exploration,
                         slowStart,
                         streams,
                         answeredCalls,
@@ -167,7 +172,9 @@ public final class Instance implements Choice.Candidate {
 
     /** A call was answered well in this time. */
     public void served(long latencyNanos, long now) {
-        latency.record(latencyNanos, now);
+        exploration.answered(latencyNanos, latency.lastNanos());
+        // 0 is an unknown latency.
+        latency.record(Math.max(1, latencyNanos), now);
         answeredCalls.increment();
     }
 
@@ -179,6 +186,7 @@ public final class Instance implements Choice.Candidate {
 
     /** A call has ended without a good answer after this time. */
     public void unserved(long waitedNanos, long now) {
+        exploration.failed();
         latency.raise(waitedNanos, now);
     }
 
@@ -187,8 +195,12 @@ public final class Instance implements Choice.Candidate {
         return latency.lastNanos();
     }
 
-    /** The instance is new, or has returned: its calls become more slowly. */
+    /**
+     * The instance is new, or has returned: its calls become more slowly. Its latency from before says
+     * nothing about now, and a high one would keep calls away from the instance.
+     */
     public void startSlowly(long now) {
+        latency.forget();
         slowStart.begin(now);
     }
 
@@ -207,12 +219,8 @@ public final class Instance implements Choice.Candidate {
         return streams.get();
     }
 
-    /**
-     * Returns the instance after an operator has drained it. Its latency from before says nothing about now,
-     * and a high one would keep calls away from the instance at low traffic.
-     */
+    /** Returns the instance after an operator has drained it. */
     public void restore() {
-        latency.forget();
         health.restore();
     }
 
@@ -249,6 +257,16 @@ public final class Instance implements Choice.Candidate {
     public boolean isLate(long now) {
         long usual = latency.nanos(now);
         return usual != 0 && latencyNanos(now) > LATE_TIMES * usual;
+    }
+
+    @Override
+    public boolean isCoolingDown(long now) {
+        return health.isCoolingDown(now);
+    }
+
+    @Override
+    public boolean isExplorationDue() {
+        return health.inFlight() == 0 && exploration.isDue();
     }
 
     @Override
