@@ -1184,12 +1184,12 @@ public final class Health {
     }
 
     /**
-     * Whether an instance has failed its last calls, and its peers have answered too few calls since. In a
-     * state that an operator forces, failures have no effect.
+     * The failures in a row of an instance that cools down: its peers have answered too few calls since. 0:
+     * it does not cool down. In a state that an operator forces, failures have no effect.
      */
-    public boolean isCoolingDown(long now) {
+    public int coolDownFailures(long now) {
         HealthGroup group = peers;
-        return group != null && group.isCoolingDown(this, now) && !(state.get() instanceof Forced);
+        return group == null || state.get() instanceof Forced ? 0 : group.coolDownFailures(this, now);
     }
 
     /** Whether an instance has as many calls as an instance may have at a time. */

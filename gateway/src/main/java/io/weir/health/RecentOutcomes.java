@@ -59,19 +59,19 @@ final class RecentOutcomes {
     }
 
     /**
-     * Whether the choice prefers other instances.
+     * The failures in a row, if the choice prefers other instances for now; else 0.
      *
      * @param answers the good answers of all instances of the backend so far; a number below the one at the
      *     last failure is that of other instances, and ends the cool-down
      */
-    boolean isCoolingDown(long answers, long now) {
+    int coolDownFailures(long answers, long now) {
         int inARow = failuresInARow();
         if (inARow < 2 || now - lastAt > LONGEST_COOL_DOWN_NANOS) {
-            return false;
+            return 0;
         }
         long since = answers - answersAtFailure;
         long enough = Math.min(LONGEST_COOL_DOWN_CALLS, (long) FIRST_COOL_DOWN_CALLS << Math.min(inARow - 2, 8));
-        return since >= 0 && since < enough;
+        return since >= 0 && since < enough ? inARow : 0;
     }
 
     private void record(boolean hasFailed, long now) {

@@ -13,9 +13,10 @@ import org.jspecify.annotations.Nullable;
  * the mean 1. Latencies that differ by less than a half count as equal: otherwise, chance would send all
  * calls to one of two instances that are equally fast.
  *
- * <p>An instance that has failed its last calls cools down: the other one gets the call, unless that one
- * cools down or is late, too. An error is often faster than an answer, so latency alone would prefer an
- * instance that fails.
+ * <p>An instance that has failed its last calls cools down, and the other one gets the call: an error is often
+ * faster than an answer, so latency alone would prefer an instance that fails. If the other one is late, it
+ * may be cold, or hang. It gets the call if it has less than 2<sup>n</sup> calls, where n is the number of the
+ * failures in a row. Where all cool down, the load decides.
  *
  * <p>An instance whose higher latency alone has kept calls away gets an occasional call ({@link
  * Exploration}). Otherwise one slow answer, such as the first one of a cold JVM, would keep calls away until
@@ -54,8 +55,8 @@ final class Choice<C extends Choice.Candidate> {
         /** Whether its calls have waited for an answer for longer than usual. */
         boolean isLate(long now);
 
-        /** Whether its last calls have failed, and the other instances have answered too few calls since. */
-        boolean isCoolingDown(long now);
+        /** If the instance cools down, its failures in a row; else 0. */
+        int coolDownFailures(long now);
 
         /**
          * Counts a call that went to another instance because of the latency, and returns whether this call
@@ -192,7 +193,12 @@ final class Choice<C extends Choice.Candidate> {
                 if (isSlowStart && chosen.isAtShare()) {
                     return best(now, null, false);
                 }
-                if (!chosen.isLate(now) && !chosen.isCoolingDown(now)) {
+                if (isCoolingDown(chosen, now)) {
+                    C best = best(now, null, isSlowStart);
+                    // Where all cool down, the first ones would get most calls.
+                    return isCoolingDown(best, now) ? chosen : best;
+                }
+                if (!chosen.isLate(now) || isCoolingDown(chosen == one ? other : one, now)) {
                     return chosen;
                 }
             }
@@ -207,11 +213,12 @@ final class Choice<C extends Choice.Candidate> {
         boolean isOther = isBetter(other, otherNanos, one, oneNanos, now, isSlowStart);
         C better = isOther ? other : one;
         C worse = isOther ? one : other;
-        if (better.isCoolingDown(now)) {
-            return worse.isCoolingDown(now) || worse.isLate(now) ? better : worse;
+        if (isCoolingDown(better, now) || isCoolingDown(worse, now)) {
+            return isSaferThan(worse, better, now) ? worse : better;
         }
         boolean isSlower = isOther ? isSlower(oneNanos, otherNanos) : isSlower(otherNanos, oneNanos);
-        return isSlower && !worse.isCoolingDown(now) && worse.isExplorationDue() ? worse : better;
+        // A slow start sends calls to the slower one anyway.
+        return isSlower && !isSlowStart && worse.isExplorationDue() ? worse : better;
     }
 
     /** The first draw while an instance starts slowly. */
@@ -242,11 +249,21 @@ final class Choice<C extends Choice.Candidate> {
         return (tried != null && tried.contains(candidate) ? 2 : 0) + (candidate.isFull() ? 1 : 0);
     }
 
-    /** Of an instance that cools down and one that is late, either may fail the call: the load decides. */
+    private static boolean isCoolingDown(Candidate candidate, long now) {
+        return candidate.coolDownFailures(now) > 0;
+    }
+
+    /** Whether only the second instance cools down, and the first one is not so late that it may hang. */
+    private static boolean isSaferThan(Candidate first, Candidate second, long now) {
+        int failures = second.coolDownFailures(now);
+        return failures > 0
+                && !isCoolingDown(first, now)
+                && (!first.isLate(now) || first.inFlight() < 1 << Math.min(failures, Integer.SIZE - 2));
+    }
+
     private boolean isPreferred(C other, C one, long now, boolean isSlowStart) {
-        boolean isOtherCooling = other.isCoolingDown(now);
-        if (isOtherCooling != one.isCoolingDown(now) && !(isOtherCooling ? one : other).isLate(now)) {
-            return !isOtherCooling;
+        if (isSaferThan(other, one, now) || isSaferThan(one, other, now)) {
+            return isSaferThan(other, one, now);
         }
         return isBetter(other, other.latencyNanos(now), one, one.latencyNanos(now), now, isSlowStart);
     }

@@ -2,6 +2,7 @@ package io.weir.instance;
 
 import io.weir.health.Health;
 import java.net.URI;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
 
@@ -15,6 +16,8 @@ public final class Instance implements Choice.Candidate {
 
     /** A wait of so many usual latencies is late. */
     private static final int LATE_TIMES = 2;
+    /** The latency while the first call is under way. */
+    private static final long UNKNOWN_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private final InstanceAddress address;
     private final URI uri;
@@ -244,12 +247,18 @@ public final class Instance implements Choice.Candidate {
      * While calls are under way, a silence that is longer than the usual latency counts, too: an instance
      * that has just stopped answering gets no more calls, long before its first call is overdue. With several
      * calls under way, answers come more often, so the same silence means a longer latency.
+     *
+     * <p>While the first call is under way, the latency counts as high, so that an instance which never
+     * answers gets few calls if another one answers (as in Finagle's and Tower's {@code PeakEwma}).
      */
     @Override
     public long latencyNanos(long now) {
         long usual = latency.nanos(now);
         int calls = health.inFlight();
         long waited = now - waitingSince;
+        if (usual == 0 && calls > 0) {
+            return Math.max(UNKNOWN_NANOS, waited);
+        }
         return calls == 0 || waited <= usual ? usual : waited * (calls + 1) / 2;
     }
 
@@ -260,8 +269,8 @@ public final class Instance implements Choice.Candidate {
     }
 
     @Override
-    public boolean isCoolingDown(long now) {
-        return health.isCoolingDown(now);
+    public int coolDownFailures(long now) {
+        return health.coolDownFailures(now);
     }
 
     @Override

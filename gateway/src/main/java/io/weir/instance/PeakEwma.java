@@ -19,6 +19,12 @@ final class PeakEwma {
     private static final double DECAY_NANOS = TimeUnit.SECONDS.toNanos(10);
     /** The time in which faster answers lower the average by two thirds of the difference. */
     private static final double FALL_NANOS = TimeUnit.SECONDS.toNanos(1);
+    /** A faster answer keeps at most this share of the difference, and at least {@link #LEAST_KEPT}. */
+    private static final double MOST_KEPT = 0.9;
+
+    private static final double LEAST_KEPT = 0.5;
+    /** An old average is replaced by an answer that is so many times as fast. */
+    private static final int FASTER_TIMES = 4;
 
     private volatile double average;
     private volatile long recordedAt;
@@ -29,10 +35,17 @@ final class PeakEwma {
         if (latencyNanos >= before) {
             average = latencyNanos;
         } else {
-            double kept = Math.exp(-Math.max(0, now - recordedAt) / FALL_NANOS);
-            average = before * kept + latencyNanos * (1 - kept);
+            average = latencyNanos + (before - latencyNanos) * kept(latencyNanos, before, now);
         }
         recordedAt = now;
+    }
+
+    private double kept(long latencyNanos, double before, long now) {
+        long age = now - recordedAt;
+        if (age > FALL_NANOS && FASTER_TIMES * latencyNanos < before) {
+            return 0;
+        }
+        return Math.clamp(Math.exp(-Math.max(0, age) / FALL_NANOS), LEAST_KEPT, MOST_KEPT);
     }
 
     /**

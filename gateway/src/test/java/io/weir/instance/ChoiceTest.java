@@ -35,7 +35,7 @@ class ChoiceTest {
         private int calls;
         private boolean isFull;
         private boolean isLate;
-        private boolean isCoolingDown;
+        private int coolDownFailures;
         private boolean isAtShare;
         private boolean isOut;
 
@@ -65,8 +65,8 @@ class ChoiceTest {
         }
 
         @Override
-        public boolean isCoolingDown(long now) {
-            return isCoolingDown;
+        public int coolDownFailures(long now) {
+            return coolDownFailures;
         }
 
         @Override
@@ -202,7 +202,7 @@ class ChoiceTest {
         assertThat(choice.choose(now, null)).as("the answer is under way").isNotSameAs(late);
         late.answered(SERVICE_NANOS, now + TimeUnit.SECONDS.toNanos(4));
         now += TimeUnit.SECONDS.toNanos(4);
-        late.inFlight = 0;
+        servers.get(1).answered(SERVICE_NANOS, now);
         servers.get(1).inFlight = 1;
         assertThat(choice.choose(now, null)).as("alike again").isSameAs(late);
     }
@@ -228,7 +228,7 @@ class ChoiceTest {
     void prefersAnotherInstanceToOneThatCoolsDown() {
         List<Server> servers = servers(3, 1);
         Server failing = servers.getFirst();
-        failing.isCoolingDown = true;
+        failing.coolDownFailures = 2;
         failing.latency.record(1_000_000, now);
         servers.get(1).latency.record(40 * SERVICE_NANOS, now);
         servers.get(2).latency.record(40 * SERVICE_NANOS, now);
@@ -244,19 +244,26 @@ class ChoiceTest {
     @Test
     void choosesByLoadWhereAllCoolDown() {
         List<Server> servers = servers(3, 1);
-        servers.forEach(server -> server.isCoolingDown = true);
+        servers.forEach(server -> server.coolDownFailures = 3);
         traffic(servers, 300, 3_000);
         assertThat(servers).allSatisfy(server -> assertThat(server.calls).isBetween(800, 1_200));
     }
 
     @Test
-    void choosesAnInstanceThatCoolsDownWhereTheOthersAreLate() {
+    void choosesAnInstanceThatCoolsDownWhereTheOtherOneMayHang() {
         List<Server> servers = servers(2, 1);
-        servers.getFirst().isCoolingDown = true;
-        servers.getFirst().latency.record(SERVICE_NANOS, now);
-        servers.get(1).isLate = true;
-        servers.get(1).latency.record(40 * SERVICE_NANOS, now);
-        assertThat(choice(servers).choose(now, null)).isSameAs(servers.getFirst());
+        Server failing = servers.getFirst();
+        Server late = servers.get(1);
+        failing.coolDownFailures = 3;
+        failing.latency.record(SERVICE_NANOS, now);
+        late.isLate = true;
+        late.latency.record(40 * SERVICE_NANOS, now);
+        for (int i = 0; i < 20; i++) {
+            late.inFlight = 7;
+            assertThat(choice(servers).choose(now, null)).as("may be cold").isSameAs(late);
+            late.inFlight = 8;
+            assertThat(choice(servers).choose(now, null)).as("may hang").isSameAs(failing);
+        }
     }
 
     @Test
@@ -536,7 +543,7 @@ class ChoiceTest {
         HashRing<Server> ring = ring(servers);
         servers.getFirst().slowStart.begin(now);
         Choice<Server> slow = choice(servers);
-        servers.get(1).isCoolingDown = true;
+        servers.get(1).coolDownFailures = 2;
         for (int i = 2; i < servers.size(); i++) {
             servers.get(i).answered(i % 2 == 0 ? SERVICE_NANOS : 9 * SERVICE_NANOS, now);
         }
