@@ -321,8 +321,8 @@ public enum Meters {
             "weir.instance.latency",
             Kind.GAUGE,
             "seconds",
-            "Usual latency of the instance, by which the calls are distributed: it rises at once and falls within"
-                    + " seconds; 0 if not known. Of 'others', the highest one.",
+            "Usual latency of the instance, by which the calls are distributed: it rises at once and falls"
+                    + " with faster answers; 0 if not known. Of 'others', the highest one.",
             "backend",
             "instance"),
     /** Shows an instance that fails again and again. */
