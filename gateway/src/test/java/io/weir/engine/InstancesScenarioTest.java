@@ -142,7 +142,7 @@ class InstancesScenarioTest {
             simulation.endings.clear();
             simulation.replicas.get(0).fault = Fault.ERRORS;
             simulation.replicas.get(1).fault = Fault.ERRORS;
-            simulation.traffic(perSecond, Duration.ofSeconds(120));
+            simulation.traffic(perSecond, Duration.ofMinutes(2));
 
             assertThat(simulation.hasOpened).as("the backend opened").isFalse();
             assertThat(simulation.failed()).as("callers lost").isLessThanOrEqualTo(2 * MOST_FAILED_CALLS);
@@ -170,7 +170,7 @@ class InstancesScenarioTest {
             }
             simulation.traffic(perSecond, Duration.ofSeconds(perSecond < 20 ? 10 : 5));
 
-            assertThat(share(simulation, late, perSecond, Duration.ofSeconds(60)))
+            assertThat(share(simulation, late, perSecond, Duration.ofMinutes(1)))
                     .as("of %d instances", instances)
                     .isGreaterThan(0.7 / instances);
             assertThat(simulation.failed()).isZero();
@@ -186,7 +186,7 @@ class InstancesScenarioTest {
         cold.coldSince = simulation.now();
         simulation.traffic(perSecond, Duration.ofSeconds(15));
 
-        assertThat(share(simulation, cold, perSecond, Duration.ofSeconds(60))).isGreaterThan(0.35);
+        assertThat(share(simulation, cold, perSecond, Duration.ofMinutes(1))).isGreaterThan(0.35);
     }
 
     @ParameterizedTest
@@ -205,7 +205,7 @@ class InstancesScenarioTest {
             // At two calls a second the next one may come seconds after the end of the cool-down.
             simulation.traffic(perSecond, Duration.ofSeconds(perSecond < 20 ? 15 : 10));
 
-            assertThat(share(simulation, bad, perSecond, Duration.ofSeconds(60)))
+            assertThat(share(simulation, bad, perSecond, Duration.ofMinutes(1)))
                     .as("after %d failures", failures)
                     .isGreaterThan(0.4);
         }
