@@ -17,13 +17,15 @@ class StartFailureTest {
         assertThat(StartFailure.exitCode(new ApplicationContextException(
                         "Failed to start bean", new IllegalStateException(new PortInUseException(8081)))))
                 .isEqualTo(4);
-        assertThat(StartFailure.exitCode(new UncheckedIOException(new BindException("Cannot assign requested address"))))
+        assertThat(StartFailure.exitCode(
+                        new UncheckedIOException(new BindException("Cannot assign requested address"))))
                 .isEqualTo(4);
     }
 
     @Test
     void exitsWithFiveAfterAnyOtherFailure() {
-        assertThat(StartFailure.exitCode(new ApplicationContextException("no certificate"))).isEqualTo(5);
+        assertThat(StartFailure.exitCode(new ApplicationContextException("no certificate")))
+                .isEqualTo(5);
         assertThat(StartFailure.exitCode(new UncheckedIOException(new IOException("connection reset"))))
                 .isEqualTo(5);
     }

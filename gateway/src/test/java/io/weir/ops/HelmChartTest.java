@@ -87,8 +87,7 @@ class HelmChartTest {
         assertThat(only(chart, HorizontalPodAutoscaler.class).getSpec().getMetrics())
                 .extracting("type")
                 .containsExactly("Resource");
-        assertThat(only(chart, ConfigMap.class).getData())
-                .isEqualTo(Map.of("weir.yml", Files.readString(PRODUCTION)));
+        assertThat(only(chart, ConfigMap.class).getData()).isEqualTo(Map.of("weir.yml", Files.readString(PRODUCTION)));
     }
 
     /** The chart repeats the manifests; this holds the two together. */
@@ -114,7 +113,8 @@ class HelmChartTest {
         assertThat(policy.getPolicyTypes()).isEqualTo(ofManifests.getPolicyTypes());
         for (String name : List.of("service", "service-headless")) {
             Service expected = (Service) manifest(name + ".yaml");
-            Service service = (Service) chart.get("Service " + expected.getMetadata().getName());
+            Service service =
+                    (Service) chart.get("Service " + expected.getMetadata().getName());
             assertThat(service.getSpec().getPorts())
                     .isEqualTo(expected.getSpec().getPorts());
             assertThat(service.getSpec().getSelector())
@@ -133,8 +133,8 @@ class HelmChartTest {
     @Test
     void everySelectorSelectsThePodsOfItsReleaseOnly() throws IOException {
         Map<String, HasMetadata> chart = render(Map.of("serviceMonitor.enabled", "true"));
-        Map<String, String> labels = Map.of(
-                "app.kubernetes.io/name", "weir-gateway", "app.kubernetes.io/instance", "weir");
+        Map<String, String> labels =
+                Map.of("app.kubernetes.io/name", "weir-gateway", "app.kubernetes.io/instance", "weir");
         var deployment = only(chart, Deployment.class).getSpec();
 
         assertThat(deployment.getTemplate().getMetadata().getLabels()).containsAllEntriesOf(labels);
@@ -154,10 +154,7 @@ class HelmChartTest {
                         .getSelector()
                         .getMatchLabels())
                 .isEqualTo(labels);
-        assertThat(only(chart, NetworkPolicy.class)
-                        .getSpec()
-                        .getPodSelector()
-                        .getMatchLabels())
+        assertThat(only(chart, NetworkPolicy.class).getSpec().getPodSelector().getMatchLabels())
                 .isEqualTo(labels);
         // The monitor selects the headless service by its labels.
         assertThat(chart.get("Service weir-gateways").getMetadata().getLabels())
@@ -198,8 +195,8 @@ class HelmChartTest {
         ServiceMonitor monitor = only(chart, ServiceMonitor.class);
         assertThat(monitor.getMetadata().getLabels()).containsEntry("release", "prometheus");
         assertThat(monitor.getSpec().getEndpoints())
-                .extracting(endpoint ->
-                        endpoint.getAuthorization().getCredentials().getName())
+                .extracting(
+                        endpoint -> endpoint.getAuthorization().getCredentials().getName())
                 .containsExactly("other-tokens");
         assertThat(only(chart, PrometheusRule.class).getSpec())
                 .isEqualTo(((PrometheusRule) manifest("prometheus-operator/prometheus-rule.yaml")).getSpec());
@@ -226,7 +223,14 @@ class HelmChartTest {
     @Test
     void eachPartCanBeSwitchedOff() throws IOException {
         Map<String, HasMetadata> chart = render(Map.of(
-                "autoscaling.enabled", "false", "replicas", "3", "networkPolicy.enabled", "false", "configuration", "a: 1"));
+                "autoscaling.enabled",
+                "false",
+                "replicas",
+                "3",
+                "networkPolicy.enabled",
+                "false",
+                "configuration",
+                "a: 1"));
 
         assertThat(chart.keySet()).noneMatch(name -> name.startsWith("Horizontal") || name.startsWith("Network"));
         assertThat(only(chart, Deployment.class).getSpec().getReplicas()).isEqualTo(3);
@@ -236,7 +240,8 @@ class HelmChartTest {
     @Test
     void refusesAnUnknownOrInvalidValue() {
         assertThatThrownBy(() -> render(Map.of("replica", "3"))).hasMessageContaining("replica");
-        assertThatThrownBy(() -> render(Map.of("image.pullPolicy", "Sometimes"))).hasMessageContaining("pullPolicy");
+        assertThatThrownBy(() -> render(Map.of("image.pullPolicy", "Sometimes")))
+                .hasMessageContaining("pullPolicy");
         assertThatThrownBy(() -> render(Map.of("ingress.enabled", "true", "ingress.tlsSecret", "certificate")))
                 .hasMessageContaining("ingress.host: missing");
     }
