@@ -59,6 +59,7 @@ public final class EdgeServerCustomizer implements NettyServerCustomizer {
                         // Http2FrameBudget limits resets.
                         .maxDecodedRstFramesPerWindow(0, 0)
                         .maxEncodedRstFramesPerWindow(0, 0))
+                .option(ChannelOption.RECVBUF_ALLOCATOR, AcceptLimiter.allocator())
                 .childOption(ChannelOption.TCP_NODELAY, true)
                 .childObserve(new UncaughtErrors())
                 .doOnBound(bound -> bound.channel().pipeline().addFirst(new AcceptLimiter(rules.shedding())))

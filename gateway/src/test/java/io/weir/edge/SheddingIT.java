@@ -183,7 +183,7 @@ class SheddingIT {
         try (GuardedTestServer server = GuardedTestServer.start(Protocols.HTTP1)) {
             server.shedding.isOn = true;
             List<RawHttp1Client> callers = new ArrayList<>();
-            for (int i = 0; i < 5 * AcceptLimiter.PER_ITERATION; i++) {
+            for (int i = 0; i < 5 * AcceptLimiter.AT_LEAST; i++) {
                 callers.add(server.connect());
             }
             for (RawHttp1Client caller : callers) {

@@ -53,6 +53,10 @@ final class BreakerCases {
                 new Case(LONG_DEADLINE, "probes", longDeadline, this::recoveryWithALongDeadline),
                 new Case("slow", "slow-call-tolerance", slow, this::slowBackend),
                 new Case("impatient", "circuit-breaker", impatient, this::impatientCallers)));
+        if (!options.quick()) {
+            // Late answers of a cold JVM on a busy machine keep a limit that is found low for a while.
+            cases.add(new Case("slow-untuned", "slow-call-tolerance", slow, this::slowBackend));
+        }
         for (int rate : List.of(1, 6, 20)) {
             SwallowingService open = new SwallowingService(SERVICE_TIME);
             Callers callers = (route, promises) -> openBreaker(route.load(), rate, open, promises);
@@ -181,9 +185,9 @@ final class BreakerCases {
         int least = options.quick() ? 60 : 300;
         int most = 10;
         promises.add(
-                "answers after 1.2 s, deadline of 2 s, 20 callers: answered",
+                "answers after 1.2 s, deadline of 2 s, 20 callers (" + route.name() + "): answered",
                 "at least " + least + ", refused " + most,
-                answered + ", refused " + refused,
+                answered + ", refused " + requests.failures().countByOutcome(),
                 answered >= least && refused <= most);
     }
 

@@ -90,7 +90,7 @@ class ScenarioIT {
                         breaker open, callers a second: 6: refused at once; \
                         breaker open, callers a second: 20: refused at once; \
                         callers with 500 ms: refused at once from 2 s after a hang on; \
-                        answers after 1.2 s, deadline of 2 s, 20 callers: answered; \
+                        answers after 1.2 s, deadline of 2 s, 20 callers (slow): answered; \
                         300 GETs like WebSocket handshakes: in the backend at once; \
                         X-Forwarded-For of any caller, on Kubernetes: route by address; \
                         five slow calls a second among fast ones, window of 10: refused; \
