@@ -1,7 +1,8 @@
 # shellcheck shell=bash
 # The usual places of JDKs, for ops/tools.sh and for bin/weir of a release.
 
-# Prints them, one on a line: environment, PATH, package managers. Maven's toolchains plugin searches them too.
+# Prints them, one on a line: environment, PATH, package managers. Maven's toolchains plugin searches them
+# too.
 jdk_places() {
     local name java
     for name in WEIR_JAVA_HOME JAVA_HOME "${!JDK@}" "${!JAVA@}"; do

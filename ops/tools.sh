@@ -59,8 +59,8 @@ is_current() {
     local module jar
     for module; do
         jar=$(jar_of "$module")
-        # Spring Boot sets the time of its jar to project.build.outputTimestamp; the jar that it began with has the
-        # time of the build.
+        # Spring Boot sets the time of its jar to project.build.outputTimestamp; the jar that it began with
+        # has the time of the build.
         [[ ! -f $jar || ! $jar.original -nt $jar ]] || jar+=.original
         [[ -f $jar && -z $(find pom.xml "$module/pom.xml" "$module/src/main" -newer "$jar" -print -quit) ]] || return 1
     done

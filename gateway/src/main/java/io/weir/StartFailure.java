@@ -5,8 +5,8 @@ import org.springframework.boot.web.server.PortInUseException;
 import reactor.netty.ChannelBindException;
 
 /**
- * The exit code of a start that fails although its configuration is valid. Spring Boot alone exits with 1 in every
- * case, as for an invalid configuration, which a service manager must not start again.
+ * The exit code of a start that fails although its configuration is valid. Spring Boot alone exits with 1 in
+ * every case, as for an invalid configuration, which a service manager must not start again.
  */
 final class StartFailure {
 

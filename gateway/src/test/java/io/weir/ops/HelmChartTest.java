@@ -34,8 +34,8 @@ import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Helm renders the chart to manifests that Kubernetes' schemas accept and that deploy the same gateway as those of
- * Kustomize. Helm runs as a library, which exists for the processor of CI only.
+ * Helm renders the chart to manifests that Kubernetes' schemas accept and that deploy the same gateway as
+ * those of Kustomize. Helm runs as a library, which exists for the processor of CI only.
  */
 @EnabledOnOs(value = OS.LINUX, architectures = "amd64")
 class HelmChartTest {
@@ -44,7 +44,10 @@ class HelmChartTest {
     private static final Path MANIFESTS = Path.of("..", "ops", "kubernetes");
     private static final Path PRODUCTION = Path.of("..", "config", "production.yml");
 
-    /** The chart without its lowest version of Kubernetes: the library renders for 1.20, whatever the chart needs. */
+    /**
+     * The chart without its lowest version of Kubernetes: the library renders for 1.20, whatever the chart
+     * needs.
+     */
     @TempDir
     private static Path copy;
 
