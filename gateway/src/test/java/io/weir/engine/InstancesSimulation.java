@@ -223,6 +223,7 @@ final class InstancesSimulation {
                 null,
                 Priority.NORMAL,
                 null,
+                null,
                 null);
     }
 

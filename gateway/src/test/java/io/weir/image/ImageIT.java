@@ -170,7 +170,8 @@ class ImageIT {
     void startsFromItsAotCacheAndUsesTheNativeTransport() throws Exception {
         // With AOTMode=on Java does not start if the cache does not fit.
         ExecResult validated = run("java @/opt/weir/java.options -XX:AOTMode=on -XX:AOTCache=/opt/weir/weir-gateway.aot"
-                + " -Xlog:class+load:file=/tmp/classes -jar /opt/weir/weir-gateway.jar --validate /etc/weir/weir.yml");
+                + " -Xlog:class+load:file=/tmp/classes -cp '/opt/weir/weir-gateway.jar:/opt/weir/extensions/*'"
+                + " io.weir.WeirApplication --validate /etc/weir/weir.yml");
         assertThat(validated.getExitCode()).as("%s", validated).isZero();
         assertThat(run("grep 'io.weir.WeirApplication source:' /tmp/classes").getStdout())
                 .endsWith("source: shared objects file\n");

@@ -116,8 +116,21 @@ public final class TestGateway implements AutoCloseable {
          * @param filters the elements of a list in YAML's flow style
          */
         public Setup filtered(String name, String backend, String filters, String... properties) {
+            return add(name, backend, "", filters, properties);
+        }
+
+        /**
+         * Adds a route for each door, with more predicates of Spring Cloud Gateway.
+         *
+         * @param predicates more elements of a list in YAML's flow style
+         */
+        public Setup matched(String name, String backend, String predicates, String... properties) {
+            return add(name, backend, ", " + predicates, "", properties);
+        }
+
+        private Setup add(String name, String backend, String predicates, String filters, String... properties) {
             for (Door door : Door.values()) {
-                String also = door == Door.GENERAL ? ", \"After=2020-01-01T00:00:00Z\"" : "";
+                String also = predicates + (door == Door.GENERAL ? ", \"After=2020-01-01T00:00:00Z\"" : "");
                 definitions.append("""
                           - { id: %s, uri: "backend://%s", predicates: ["Path=%s"%s], filters: [%s] }
                         """.formatted(door.id(name), backend, door.path(name, "**"), also, filters));
