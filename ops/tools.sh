@@ -5,29 +5,13 @@
 JDK25=
 MVN=()
 
-# The usual places of JDKs, which Maven's toolchains plugin searches too: environment, PATH, package managers.
-jdk_places() {
-    local name java
-    for name in JAVA_HOME "${!JDK@}" "${!JAVA@}"; do
-        case $name in
-            JAVA_HOME | JDK*_HOME | JAVA*_HOME | JAVA_HOME_*) printf '%s\n' "${!name:-}" ;;
-        esac
-    done
-    if java=$(readlink -f "$(command -v java)" 2>/dev/null); then
-        printf '%s\n' "${java%/bin/java}"
-    fi
-    printf '%s\n' /usr/lib/jvm/* /usr/java/* /usr/jdk/* /opt/java/* /opt/jdk* "${HOME:-/nonexistent}"/.jdks/* \
-        "${HOME:-/nonexistent}"/.sdkman/candidates/java/* "${HOME:-/nonexistent}"/.asdf/installs/java/* \
-        "${HOME:-/nonexistent}"/.gradle/jdks/* "${HOME:-/nonexistent}"/.jbang/cache/jdks/* \
-        "${HOME:-/nonexistent}"/.jenv/versions/* "${HOME:-/nonexistent}"/.jabba/jdk/* \
-        {,"${HOME:-/nonexistent}"}/Library/Java/JavaVirtualMachines/*/Contents/Home
-}
+# shellcheck source=ops/jdks.sh
+. "$(dirname -- "${BASH_SOURCE[0]}")/jdks.sh"
 
 find_jdk25() {
     local home
     while IFS= read -r home; do
-        if [[ -x $home/bin/javac && -x $home/bin/java && -r $home/release ]] \
-            && grep -q '^JAVA_VERSION="25[".+-]' "$home/release"; then
+        if [[ -x $home/bin/javac ]] && is_java25 "$home"; then
             JDK25=$home
             # Maven's toolchains plugin reads such variables too.
             export JAVA25_HOME=$home
@@ -75,6 +59,9 @@ is_current() {
     local module jar
     for module; do
         jar=$(jar_of "$module")
+        # Spring Boot sets the time of its jar to project.build.outputTimestamp; the jar that it began with
+        # has the time of the build.
+        [[ ! -f $jar || ! $jar.original -nt $jar ]] || jar+=.original
         [[ -f $jar && -z $(find pom.xml "$module/pom.xml" "$module/src/main" -newer "$jar" -print -quit) ]] || return 1
     done
 }

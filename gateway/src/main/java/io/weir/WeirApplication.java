@@ -19,7 +19,12 @@ public class WeirApplication {
         CommandLine.run(args, given -> {
             StopSignal.exitWithZero();
             EventLoops.choose(Runtime.getRuntime().availableProcessors());
-            SpringApplication.run(WeirApplication.class, given);
+            try {
+                SpringApplication.run(WeirApplication.class, given);
+            } catch (RuntimeException | Error e) {
+                // Spring Boot has logged it.
+                System.exit(StartFailure.exitCode(e));
+            }
         });
     }
 }

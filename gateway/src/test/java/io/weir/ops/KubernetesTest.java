@@ -19,6 +19,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.fasterxml.jackson.databind.type.LogicalType;
 import com.google.gson.JsonElement;
 import com.google.gson.JsonParser;
+import io.fabric8.kubernetes.api.model.ConfigMap;
 import io.fabric8.kubernetes.api.model.Container;
 import io.fabric8.kubernetes.api.model.HasMetadata;
 import io.fabric8.kubernetes.api.model.LabelSelector;
@@ -30,11 +31,14 @@ import io.fabric8.kubernetes.api.model.Service;
 import io.fabric8.kubernetes.api.model.ServiceAccount;
 import io.fabric8.kubernetes.api.model.apps.Deployment;
 import io.fabric8.kubernetes.api.model.autoscaling.v2.HorizontalPodAutoscaler;
+import io.fabric8.kubernetes.api.model.networking.v1.Ingress;
 import io.fabric8.kubernetes.api.model.networking.v1.NetworkPolicy;
 import io.fabric8.kubernetes.api.model.policy.v1.PodDisruptionBudget;
 import io.fabric8.openshift.api.model.monitoring.v1.PrometheusRule;
 import io.fabric8.openshift.api.model.monitoring.v1.ServiceMonitor;
+import io.kubernetes.client.openapi.models.V1ConfigMap;
 import io.kubernetes.client.openapi.models.V1Deployment;
+import io.kubernetes.client.openapi.models.V1Ingress;
 import io.kubernetes.client.openapi.models.V1NetworkPolicy;
 import io.kubernetes.client.openapi.models.V1PodDisruptionBudget;
 import io.kubernetes.client.openapi.models.V1Service;
@@ -73,8 +77,11 @@ class KubernetesTest {
     private static final Path OPS = Path.of("..", "ops");
     private static final Path MANIFESTS = OPS.resolve("kubernetes");
     private static final Path PRODUCTION = Path.of("..", "config", "production.yml");
-    private static final Path RULE = MANIFESTS.resolve("prometheus-rule.yaml");
+    private static final String SERVICE_MONITOR = "prometheus-operator/service-monitor.yaml";
+    private static final Path RULE = MANIFESTS.resolve("prometheus-operator/prometheus-rule.yaml");
     private static final Set<String> NO_MANIFESTS = Set.of("kustomization.yaml", "adapter-rule.yaml");
+    /** The folders that add manifests, each with a kustomization of its own. */
+    private static final List<String> OVERLAYS = List.of("prometheus-operator", "example");
 
     /** Throws for a manifest that violates the schema. */
     private interface Schema {
@@ -85,6 +92,8 @@ class KubernetesTest {
             Class<? extends HasMetadata> model, @Nullable Schema schema) {}
 
     private static final Map<String, Kind> KINDS = Map.of(
+            "v1/ConfigMap",
+            new Kind(ConfigMap.class, V1ConfigMap::validateJsonElement),
             "v1/Service",
             new Kind(Service.class, V1Service::validateJsonElement),
             "v1/ServiceAccount",
@@ -93,6 +102,8 @@ class KubernetesTest {
             new Kind(Deployment.class, V1Deployment::validateJsonElement),
             "autoscaling/v2/HorizontalPodAutoscaler",
             new Kind(HorizontalPodAutoscaler.class, V2HorizontalPodAutoscaler::validateJsonElement),
+            "networking.k8s.io/v1/Ingress",
+            new Kind(Ingress.class, V1Ingress::validateJsonElement),
             "networking.k8s.io/v1/NetworkPolicy",
             new Kind(NetworkPolicy.class, V1NetworkPolicy::validateJsonElement),
             "policy/v1/PodDisruptionBudget",
@@ -103,28 +114,22 @@ class KubernetesTest {
             new Kind(PrometheusRule.class, null));
 
     /** The words that a field accepts, for each such field in the manifests. */
-    private static final Map<String, Set<String>> WORDS = Map.of(
-            "clusterIP",
-            Set.of("None"),
-            "drop",
-            Set.of("ALL"),
-            "metrics.type",
-            Set.of("ContainerResource", "External", "Object", "Pods", "Resource"),
-            "policies.type",
-            Set.of("Percent", "Pods"),
-            "policyTypes",
-            Set.of("Egress", "Ingress"),
-            "protocol",
-            Set.of("SCTP", "TCP", "UDP"),
-            "seccompProfile.type",
-            Set.of("Localhost", "RuntimeDefault", "Unconfined"),
-            "target.type",
-            Set.of("AverageValue", "Utilization", "Value"),
-            "whenUnsatisfiable",
-            Set.of("DoNotSchedule", "ScheduleAnyway"));
+    private static final Map<String, Set<String>> WORDS = Map.ofEntries(
+            Map.entry("clusterIP", Set.of("None")),
+            Map.entry("drop", Set.of("ALL")),
+            Map.entry("imagePullPolicy", Set.of("Always", "IfNotPresent", "Never")),
+            Map.entry("metrics.type", Set.of("ContainerResource", "External", "Object", "Pods", "Resource")),
+            Map.entry("pathType", Set.of("Exact", "ImplementationSpecific", "Prefix")),
+            Map.entry("policies.type", Set.of("Percent", "Pods")),
+            Map.entry("policyTypes", Set.of("Egress", "Ingress")),
+            Map.entry("protocol", Set.of("SCTP", "TCP", "UDP")),
+            Map.entry("seccompProfile.type", Set.of("Localhost", "RuntimeDefault", "Unconfined")),
+            Map.entry("spec.type", Set.of("ClusterIP", "LoadBalancer", "NodePort")),
+            Map.entry("target.type", Set.of("AverageValue", "Utilization", "Value")),
+            Map.entry("whenUnsatisfiable", Set.of("DoNotSchedule", "ScheduleAnyway")));
 
     /** Fields whose values begin with a capital like Kubernetes' words, but are free text. */
-    private static final Set<String> NAMES = Set.of("kind", "name");
+    private static final Set<String> NAMES = Set.of("kind", "name", "app.kubernetes.io/managed-by");
 
     /** Accepts only the model's fields, no text as a number, and no number as a text. */
     private static final ObjectMapper STRICT = JsonMapper.builder()
@@ -207,8 +212,53 @@ class KubernetesTest {
     void kustomizationListsEveryManifest() throws IOException {
         assertThat(yaml(MANIFESTS.resolve("kustomization.yaml")).at("/resources"))
                 .map(JsonNode::asText)
+                .containsExactlyInAnyOrderElementsOf(Stream.concat(Stream.of("../../config"), manifestsIn(""))
+                        .toList());
+        assertThat(yaml(MANIFESTS.resolve("prometheus-operator/kustomization.yaml"))
+                        .at("/resources"))
+                .map(JsonNode::asText)
                 .containsExactlyInAnyOrderElementsOf(
-                        Stream.concat(Stream.of("../../config"), manifests()).toList());
+                        manifestsIn("prometheus-operator").toList());
+    }
+
+    /** A cluster without the operator refuses its kinds, and with them the whole base. */
+    @Test
+    void theBaseHasNoKindsOfTheOperator() throws IOException {
+        for (String file : manifestsIn("").toList()) {
+            assertThat(read(file).getApiVersion()).as(file).doesNotContain("monitoring");
+        }
+    }
+
+    @Test
+    void exampleAddsTheOperatorAndAnIngressWithTls() throws IOException {
+        JsonNode example = yaml(MANIFESTS.resolve("example/kustomization.yaml"));
+        var ingress = ((Ingress) read("example/ingress.yaml")).getSpec();
+
+        assertThat(example.at("/resources")).map(JsonNode::asText).containsExactly("..", "ingress.yaml");
+        assertThat(example.at("/components")).map(JsonNode::asText).containsExactly("../prometheus-operator");
+        assertThat(ingress.getTls().getFirst().getHosts())
+                .containsExactly(ingress.getRules().getFirst().getHost());
+        var backend = ingress.getRules()
+                .getFirst()
+                .getHttp()
+                .getPaths()
+                .getFirst()
+                .getBackend()
+                .getService();
+        Service service = (Service) read("service.yaml");
+        assertThat(backend.getName()).isEqualTo(service.getMetadata().getName());
+        assertThat(backend.getPort().getName())
+                .isEqualTo(service.getSpec().getPorts().getFirst().getName());
+    }
+
+    /** Without the policy, Kubernetes pulls the tag latest, which no registry has. */
+    @Test
+    void anImageThatIsLoadedIntoTheNodesIsNotPulled() throws IOException {
+        assertThat(gateway(pod()).getImagePullPolicy()).isEqualTo("IfNotPresent");
+        assertThat(yaml(MANIFESTS.resolve("kustomization.yaml"))
+                        .at("/images/0/newTag")
+                        .asText())
+                .isEqualTo("latest");
     }
 
     @Test
@@ -292,7 +342,7 @@ class KubernetesTest {
         assertThat(((Service) read("service-headless.yaml")).getSpec().getPorts())
                 .extracting(port -> port.getName() + ' ' + port.getTargetPort().getStrVal())
                 .containsExactly("management management");
-        assertThat(((ServiceMonitor) read("service-monitor.yaml")).getSpec().getEndpoints())
+        assertThat(((ServiceMonitor) read(SERVICE_MONITOR)).getSpec().getEndpoints())
                 .extracting(endpoint -> endpoint.getPort() + ' ' + endpoint.getPath())
                 .containsExactly("management /actuator/prometheus");
     }
@@ -319,7 +369,7 @@ class KubernetesTest {
                         management.at("/token").asText(),
                         management.at("/read-only-token").asText());
         var token = gateway.getEnv().getLast();
-        var credentials = ((ServiceMonitor) read("service-monitor.yaml"))
+        var credentials = ((ServiceMonitor) read(SERVICE_MONITOR))
                 .getSpec()
                 .getEndpoints()
                 .getFirst()
@@ -491,7 +541,7 @@ class KubernetesTest {
     @Test
     void headlessServiceServesTheServiceMonitorAndClusterScope() throws IOException {
         Service headless = (Service) read("service-headless.yaml");
-        ServiceMonitor monitor = (ServiceMonitor) read("service-monitor.yaml");
+        ServiceMonitor monitor = (ServiceMonitor) read(SERVICE_MONITOR);
 
         assertThat(headless.getSpec().getClusterIP()).isEqualTo("None");
         assertThat(Files.readString(PRODUCTION))
@@ -507,7 +557,15 @@ class KubernetesTest {
     }
 
     static Stream<String> manifests() throws IOException {
-        try (Stream<Path> files = Files.list(MANIFESTS)) {
+        List<String> all = new ArrayList<>(manifestsIn("").toList());
+        for (String overlay : OVERLAYS) {
+            manifestsIn(overlay).forEach(name -> all.add(overlay + '/' + name));
+        }
+        return all.stream();
+    }
+
+    private static Stream<String> manifestsIn(String folder) throws IOException {
+        try (Stream<Path> files = Files.list(MANIFESTS.resolve(folder))) {
             return files
                     .map(file -> file.getFileName().toString())
                     .filter(name -> name.endsWith(".yaml") && !NO_MANIFESTS.contains(name))
@@ -520,7 +578,8 @@ class KubernetesTest {
         return manifest(file, yaml(MANIFESTS.resolve(file)));
     }
 
-    private static HasMetadata manifest(String file, JsonNode document) throws IOException {
+    /** A manifest that is valid, as its type in Fabric8's model. */
+    static HasMetadata manifest(String file, JsonNode document) throws IOException {
         String name =
                 document.at("/apiVersion").asText() + "/" + document.at("/kind").asText();
         Kind kind = KINDS.get(name);
@@ -558,7 +617,7 @@ class KubernetesTest {
         return unknownWords;
     }
 
-    private static PodSpec pod() throws IOException {
+    static PodSpec pod() throws IOException {
         return ((Deployment) read("deployment.yaml")).getSpec().getTemplate().getSpec();
     }
 
@@ -574,6 +633,17 @@ class KubernetesTest {
     }
 
     private static JsonNode yaml(Path file) throws IOException {
-        return STRICT.valueToTree(new Yaml().load(Files.readString(file)));
+        return yaml(Files.readString(file)).getFirst();
+    }
+
+    /** The documents of a text, without empty ones. */
+    static List<JsonNode> yaml(String text) {
+        List<JsonNode> documents = new ArrayList<>();
+        for (Object document : new Yaml().loadAll(text)) {
+            if (document != null) {
+                documents.add(STRICT.valueToTree(document));
+            }
+        }
+        return documents;
     }
 }

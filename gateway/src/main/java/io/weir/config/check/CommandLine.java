@@ -33,8 +33,11 @@ public final class CommandLine {
               --property=value   a property that overrides the files, such as --server.port=8080
 
             Exit codes: 0   stopped by SIGTERM after draining; --validate: all files are valid; --version, --help
-                        1   the configuration is invalid, or the start failed, such as on a port in use
+                        1   the configuration is invalid
                         2   the command line is invalid
+                        3   memory ran out, if Java has -XX:+ExitOnOutOfMemoryError
+                        4   a port is in use, or an address is not this machine's
+                        5   the start failed for another reason
                         130 stopped by Ctrl-C (SIGINT) after draining
             """;
 

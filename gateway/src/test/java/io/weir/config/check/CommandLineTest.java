@@ -221,7 +221,7 @@ class CommandLineTest {
     void helpNamesEachExitCode() {
         assertThat(execute(new CommandLine("-h"))).hasValue(0);
         assertThat(text(out).substring(text(out).indexOf("Exit codes:")))
-                .contains(" 0 ", " 1 ", " 2 ", " 130 ", "SIGTERM");
+                .contains(" 0 ", " 1 ", " 2 ", " 3 ", " 4 ", " 5 ", " 130 ", "SIGTERM");
     }
 
     @Test

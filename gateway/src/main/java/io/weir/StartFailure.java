@@ -1,0 +1,36 @@
+package io.weir;
+
+import java.net.BindException;
+import org.springframework.boot.web.server.PortInUseException;
+import reactor.netty.ChannelBindException;
+
+/**
+ * The exit code of a start that fails although its configuration is valid. Spring Boot alone exits with 1 in
+ * every case, as for an invalid configuration, which a service manager must not start again.
+ */
+final class StartFailure {
+
+    /** A port is in use, or its address is not this machine's. Java uses 3 itself when memory runs out. */
+    static final int PORT_IN_USE = 4;
+
+    static final int OTHER = 5;
+
+    /** More causes than this are a cycle. */
+    private static final int MAX_CAUSES = 50;
+
+    private StartFailure() {}
+
+    /** The exit code of a failure, which Spring Boot has logged. */
+    static int exitCode(Throwable failure) {
+        Throwable cause = failure;
+        for (int depth = 0; cause != null && depth < MAX_CAUSES; depth++) {
+            if (cause instanceof PortInUseException
+                    || cause instanceof ChannelBindException
+                    || cause instanceof BindException) {
+                return PORT_IN_USE;
+            }
+            cause = cause.getCause();
+        }
+        return OTHER;
+    }
+}
