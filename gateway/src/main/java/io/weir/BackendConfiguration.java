@@ -88,7 +88,8 @@ class BackendConfiguration {
                 System::nanoTime,
                 () -> ThreadLocalRandom.current().nextDouble(),
                 engine::leave,
-                recentEvents);
+                recentEvents,
+                engine::faults);
         return new LiveBackends(
                 factory,
                 sources,

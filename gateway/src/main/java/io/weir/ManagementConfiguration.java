@@ -7,6 +7,9 @@ import io.weir.dashboard.RefusedConfiguration;
 import io.weir.door.LiveRoutes;
 import io.weir.door.RouteView;
 import io.weir.engine.Backend;
+import io.weir.faults.InjectedFault;
+import io.weir.faults.InjectedFaults;
+import io.weir.management.FaultView;
 import io.weir.management.Gateway;
 import io.weir.management.LimitsArgumentAdvisor;
 import io.weir.management.RecentEvents;
@@ -27,7 +30,7 @@ import org.springframework.context.annotation.Configuration;
 class ManagementConfiguration {
 
     @Bean
-    Gateway gateway(LiveRoutes routes) {
+    Gateway gateway(LiveRoutes routes, InjectedFaults faults) {
         return new Gateway() {
             @Override
             public Map<String, Backend> backends() {
@@ -37,6 +40,16 @@ class ManagementConfiguration {
             @Override
             public List<RouteView> routes() {
                 return routes.get().views();
+            }
+
+            @Override
+            public List<FaultView> faults() {
+                List<InjectedFault> active = faults.active();
+                return active.isEmpty()
+                        ? List.of()
+                        : active.stream()
+                                .map(fault -> FaultView.of(fault, routes()))
+                                .toList();
             }
         };
     }

@@ -1,12 +1,15 @@
 package io.weir.config;
 
 import io.weir.accesslog.AccessLogProperties;
+import io.weir.authentication.AuthenticationProperties;
 import io.weir.cluster.ClusterProperties;
 import io.weir.drain.DrainProperties;
 import io.weir.edge.EdgeProperties;
+import io.weir.faults.FaultInjectionProperties;
 import io.weir.limit.LittlesLawProperties;
 import io.weir.management.ManagementProperties;
 import io.weir.overload.OverloadProperties;
+import io.weir.ratelimit.SharedRateLimitProperties;
 import io.weir.tracing.TracingProperties;
 import jakarta.validation.Valid;
 import java.util.Map;
@@ -25,7 +28,9 @@ import org.springframework.validation.annotation.Validated;
  * @param routes settings of single routes, by the route's id.
  * @param allowUnprotectedRoutes whether routes may use {@code http://} URIs, which bypass all backend
  *     protections; for demonstrations only.
+ * @param authentication the issuers of tokens that routes can require, and the fields for backends.
  * @param edge limits for callers.
+ * @param rateLimit the counter that all gateways share, for rate limits of routes.
  * @param cluster the discovery of the gateways that share limits.
  * @param overload the limits above which the gateway sheds load to protect itself.
  * @param drain the shutdown of the gateway.
@@ -34,6 +39,7 @@ import org.springframework.validation.annotation.Validated;
  * @param littlesLaw the live figures of Little's law.
  * @param management the protection of the management port.
  * @param reload the detection of changed configuration files.
+ * @param faults the faults that operators inject for chaos experiments.
  */
 @Validated
 @ConfigurationProperties("weir")
@@ -42,7 +48,9 @@ public record WeirProperties(
         @Nullable String dnsServer,
         @DefaultValue Map<String, @Valid RouteProperties> routes,
         @DefaultValue("false") boolean allowUnprotectedRoutes,
+        @DefaultValue @Valid @NestedConfigurationProperty AuthenticationProperties authentication,
         @DefaultValue @Valid @NestedConfigurationProperty EdgeProperties edge,
+        @DefaultValue @Valid @NestedConfigurationProperty SharedRateLimitProperties rateLimit,
         @DefaultValue @Valid @NestedConfigurationProperty ClusterProperties cluster,
         @DefaultValue @Valid @NestedConfigurationProperty OverloadProperties overload,
         @DefaultValue @Valid @NestedConfigurationProperty DrainProperties drain,
@@ -50,7 +58,8 @@ public record WeirProperties(
         @DefaultValue @Valid @NestedConfigurationProperty TracingProperties tracing,
         @DefaultValue @Valid @NestedConfigurationProperty LittlesLawProperties littlesLaw,
         @DefaultValue @Valid @NestedConfigurationProperty ManagementProperties management,
-        @DefaultValue @Valid @NestedConfigurationProperty ReloadProperties reload) {
+        @DefaultValue @Valid @NestedConfigurationProperty ReloadProperties reload,
+        @DefaultValue @Valid @NestedConfigurationProperty FaultInjectionProperties faults) {
 
     /** Copies the maps. */
     public WeirProperties {

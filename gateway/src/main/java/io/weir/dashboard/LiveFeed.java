@@ -304,6 +304,7 @@ public final class LiveFeed implements AutoCloseable {
                 Math.max(1, replicas.getAsInt()),
                 views,
                 recentEvents.last(),
+                gateway.faults(),
                 refused.get().orElse(null),
                 null,
                 null);

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.annotation.JsonInclude;
 import com.fasterxml.jackson.annotation.JsonProperty;
 import io.weir.engine.ExchangeOutcomes;
 import io.weir.management.BackendView;
+import io.weir.management.FaultView;
 import io.weir.management.GatewayView;
 import io.weir.management.RecentEvents;
 import java.util.List;
@@ -21,6 +22,7 @@ import org.jspecify.annotations.Nullable;
  * @param replicas known gateways that share limits; 1: this one only. All figures are of this one
  * @param backends the backends, by name
  * @param recentEvents the last changes, the latest first; {@code happenings} in JSON
+ * @param faults the injected faults that are active, the oldest first
  * @param refused the refused configuration in the files; null: the configuration in the files is in force
  * @param vocabulary the kind of each outcome; only in the first event of a connection
  * @param history the last two minutes of each backend; only in the first event of a connection
@@ -34,6 +36,7 @@ record LiveView(
         int replicas,
         List<BackendSnapshot> backends,
         @JsonProperty("happenings") List<RecentEvents.Event> recentEvents,
+        List<FaultView> faults,
         @JsonInclude(JsonInclude.Include.ALWAYS) @Nullable RefusedConfiguration refused,
         @Nullable Map<String, ExchangeOutcomes.Kind> vocabulary,
         @Nullable Map<String, History> history) {
@@ -84,6 +87,16 @@ record LiveView(
     /** The snapshot as the first event of a connection. */
     LiveView withHistory(Map<String, ExchangeOutcomes.Kind> kinds, Map<String, History> histories) {
         return new LiveView(
-                at, startedAt, windowSeconds, gateway, replicas, backends, recentEvents, refused, kinds, histories);
+                at,
+                startedAt,
+                windowSeconds,
+                gateway,
+                replicas,
+                backends,
+                recentEvents,
+                faults,
+                refused,
+                kinds,
+                histories);
     }
 }

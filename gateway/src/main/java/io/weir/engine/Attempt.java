@@ -145,7 +145,7 @@ abstract non-sealed class Attempt implements ExchangePhase {
     // ---------------------------------------------------------------- the request
 
     /** Starts the attempt. Fails at once if a filter of the route cannot build the request. */
-    final Decision begin() {
+    Decision begin() {
         try {
             start();
             return Step.WAIT;
@@ -281,7 +281,25 @@ abstract non-sealed class Attempt implements ExchangePhase {
         }
     }
 
-    private Decision fail(Throwable failure) {
+    /**
+     * The gateway answers in place of the backend: an injected fault. The answer is judged as if the backend
+     * had sent it.
+     *
+     * @param refuse the answer if no further attempt starts
+     */
+    final Decision answeredInstead(int status, Refuse refuse) {
+        long now = exchange.now();
+        traceAnswered(status);
+        evidence.answered(now);
+        answer = BackendFailures.signOfLoad(status, head);
+        BackendFailure failure = BackendFailures.ofHead(backend, status, head);
+        Retry retry = RetryDecider.afterStatus(this, status, head, now);
+        report(failure, now);
+        markAnswered(now);
+        return retry == null ? refuse : new Retry(retry.backoffNanos(), refuse, 0);
+    }
+
+    final Decision fail(Throwable failure) {
         Reason reason = Failures.reason(failure, isConnected());
         if (reason == Reason.CONNECT_TIMEOUT && grantsConnectAgain(exchange.now())) {
             return begin();
@@ -441,9 +459,20 @@ abstract non-sealed class Attempt implements ExchangePhase {
         return true;
     }
 
+    /**
+     * Continues an attempt that has waited for an injected latency: it has reported the request to the trace,
+     * and only now the time to connect begins.
+     */
+    final void takeOver(Attempt waited, long now) {
+        target = waited.target;
+        traceContext = waited.traceContext;
+        isConnectGrantedAgain = true;
+        connectEndsAt = now + AttemptTimeout.connectNanos(this, now);
+    }
+
     /** The moment at which DNS, every address of the name, and TLS together have taken too long. */
     final long connectEndsAt() {
-        return isConnectGrantedAgain ? connectEndsAt : startedAt + AttemptTimeout.connectNanos(this);
+        return isConnectGrantedAgain ? connectEndsAt : startedAt + AttemptTimeout.connectNanos(this, startedAt);
     }
 
     /**

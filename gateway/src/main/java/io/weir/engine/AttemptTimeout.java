@@ -85,8 +85,8 @@ enum AttemptTimeout {
      * enforces it. Together with DNS and TLS, all addresses get half of the time that is left to the attempt,
      * but at least the connect time-out. So an address that never answers leaves time for the next one.
      */
-    static long connectNanos(Attempt attempt) {
-        long left = attempt.exchange.timer().leftNanos(attempt.startedAt());
+    static long connectNanos(Attempt attempt, long begunAt) {
+        long left = attempt.exchange.timer().leftNanos(begunAt);
         return Math.max(attempt.backend.settings().connectTimeoutNanos(), left / 2);
     }
 

@@ -1,5 +1,6 @@
 package io.weir.engine;
 
+import io.weir.faults.FaultType;
 import io.weir.limit.Priority;
 import io.weir.outcome.Reason;
 
@@ -40,6 +41,9 @@ public interface BackendObserver {
 
     /** A call that its caller holds up has moved to the compartment of streams. */
     default void movedToStreams() {}
+
+    /** An attempt got an injected fault. */
+    default void faultInjected(FaultType type) {}
 
     /** An exchange asked the retry budget for a retry. */
     void retried(boolean allowed);

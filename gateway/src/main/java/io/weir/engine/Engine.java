@@ -3,6 +3,7 @@ package io.weir.engine;
 import io.netty.channel.EventLoop;
 import io.weir.drain.Drain;
 import io.weir.engine.Decision.Refuse;
+import io.weir.faults.ActiveFaults;
 import io.weir.instance.Instance;
 import io.weir.instance.Pool;
 import io.weir.limit.Priority;
@@ -37,6 +38,8 @@ public final class Engine {
     private final AtomicInteger inFlight = new AtomicInteger();
     private final AtomicInteger streams = new AtomicInteger();
     private final Map<EventLoop, InFlightExchanges> inFlightByLoop = new ConcurrentHashMap<>();
+    /** The injected faults; null: none is active. */
+    private volatile @Nullable ActiveFaults faults;
 
     /**
      * An engine without exchanges.
@@ -158,6 +161,16 @@ public final class Engine {
         return nanoClock.getAsLong();
     }
 
+    /** Injects these faults into attempts and probes from now on; null: none. From any thread. */
+    public void inject(@Nullable ActiveFaults active) {
+        faults = active;
+    }
+
+    /** The injected faults; null: none is active. */
+    public @Nullable ActiveFaults faults() {
+        return faults;
+    }
+
     LongSupplier nanoClock() {
         return nanoClock;
     }
@@ -175,7 +188,10 @@ public final class Engine {
     }
 
     Attempt attempt(Exchange exchange, Admission admission, HealthEvidence evidence, long now) {
-        return attempts.create(exchange, admission, evidence, now);
+        ActiveFaults active = faults;
+        return active == null
+                ? attempts.create(exchange, admission, evidence, now)
+                : InjectedAttempt.create(active, attempts, exchange, admission, evidence, now);
     }
 
     ProbeRequest.Sender probes() {

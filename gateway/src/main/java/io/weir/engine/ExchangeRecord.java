@@ -1,5 +1,9 @@
 package io.weir.engine;
 
+import io.netty.handler.codec.http.HttpHeaders;
+import io.weir.authentication.AuthenticationRule;
+import io.weir.authentication.VerifiedToken;
+import io.weir.faults.InjectedFault;
 import io.weir.instance.Instance;
 import io.weir.instance.TriedInstances;
 import io.weir.limit.Priority;
@@ -32,6 +36,9 @@ public final class ExchangeRecord {
     String detail;
 
     @Nullable
+    VerifiedToken token;
+
+    @Nullable
     Quota quota;
 
     @Nullable
@@ -44,6 +51,10 @@ public final class ExchangeRecord {
     /** The instances that have failed the exchange; null: none has. */
     @Nullable
     TriedInstances tried;
+
+    /** The last fault that was injected into an attempt; null: none was. */
+    @Nullable
+    InjectedFault fault;
 
     int status;
     int attempts;
@@ -140,6 +151,25 @@ public final class ExchangeRecord {
     /** The caller's quota after this request; null: the route has no rate limit, or does not enforce it. */
     public @Nullable Quota quota() {
         return quota;
+    }
+
+    /** The token that the route has accepted; null: none, or the route requires none. */
+    public @Nullable VerifiedToken token() {
+        return token;
+    }
+
+    /** Writes the caller's verified identity into the head for the backend, if it is configured. */
+    public void writeIdentity(HttpHeaders toBackend) {
+        VerifiedToken accepted = token;
+        AuthenticationRule rule = route.authentication();
+        if (accepted != null && rule != null) {
+            rule.writeIdentity(accepted, toBackend);
+        }
+    }
+
+    /** The last fault that was injected into an attempt; null: none was. */
+    public @Nullable InjectedFault fault() {
+        return fault;
     }
 
     /** Whether the fallback was used. */

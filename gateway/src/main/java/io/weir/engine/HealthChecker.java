@@ -5,6 +5,7 @@ import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http.DefaultHttpHeaders;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpMethod;
+import io.weir.faults.ActiveFaults;
 import io.weir.health.HealthCheckProperties;
 import io.weir.health.HealthChecks;
 import io.weir.instance.Failures;
@@ -18,6 +19,7 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.DoubleSupplier;
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -57,6 +59,7 @@ public final class HealthChecker {
      * @param backend the backend's name
      * @param loop of a successor: the predecessor's
      * @param random 0 (inclusive) to 1 (exclusive); jitters the checks
+     * @param faults the injected faults, which checks get, too; null: none is active
      */
     public HealthChecker(
             String backend,
@@ -64,8 +67,17 @@ public final class HealthChecker {
             HealthCheckProperties properties,
             EventLoop loop,
             LongSupplier nanoClock,
-            DoubleSupplier random) {
-        this(backend, instances, properties, loop, nanoClock, random, ProbeRequest.checksOverNetwork());
+            DoubleSupplier random,
+            Supplier<@Nullable ActiveFaults> faults) {
+        this(
+                backend,
+                instances,
+                properties,
+                loop,
+                nanoClock,
+                random,
+                InjectedProbe.checks(
+                        ProbeRequest.checksOverNetwork(), faults, backend, properties::isExpected, loop, nanoClock));
     }
 
     HealthChecker(

@@ -8,6 +8,7 @@ import io.netty.handler.codec.http.DefaultHttpHeaders;
 import io.netty.handler.codec.http.EmptyHttpHeaders;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpMethod;
+import io.weir.faults.ActiveFaults;
 import io.weir.health.Health;
 import io.weir.health.Probe;
 import io.weir.instance.Instance;
@@ -15,6 +16,7 @@ import java.util.Arrays;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 import reactor.netty.http.client.HttpClientResponse;
@@ -42,6 +44,8 @@ public final class HealthProber {
     private final EventLoop loop;
     private final LongSupplier nanoClock;
     private final ProbeRequest.Sender sender;
+    private String backend = "";
+    private Supplier<@Nullable ActiveFaults> faults = () -> null;
     private @Nullable Future<?> nextProbe;
     private volatile boolean closed;
 
@@ -98,6 +102,18 @@ public final class HealthProber {
         return both;
     }
 
+    /**
+     * Applies the injected faults of the backend to its probes. Called before the start.
+     *
+     * @param name the backend's name
+     * @param active the active faults; null: none
+     */
+    public HealthProber withFaults(String name, Supplier<@Nullable ActiveFaults> active) {
+        backend = name;
+        faults = active;
+        return this;
+    }
+
     /** Starts probing as soon as the breaker opens. */
     public void start() {
         instance.health().whenOpened(this::wake);
@@ -129,7 +145,15 @@ public final class HealthProber {
         nextProbe = null;
         Probe started = closed ? null : instance.health().tryStartProbe(nanoClock.getAsLong(), 0, false);
         if (started != null) {
-            sender.send(instance, request, started);
+            InjectedProbe.send(
+                    InjectedProbe.choose(faults, backend, instance, request.head(), nanoClock.getAsLong()),
+                    sender,
+                    instance,
+                    request,
+                    started,
+                    status -> status < FIRST_UNHEALTHY_STATUS,
+                    loop,
+                    nanoClock);
         }
         schedule();
     }

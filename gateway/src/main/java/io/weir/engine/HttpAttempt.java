@@ -192,16 +192,13 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
     void aggregate(int maxBytes, boolean failsIfLarger) {
         BodyAggregator aggregating = new BodyAggregator(this, maxBytes, failsIfLarger, connectionLoop());
         aggregator = aggregating;
-        connection().inbound().receiveObject().subscribe(aggregating);
+        answerBody().subscribe(aggregating);
     }
 
     @Override
     Publisher<ByteBuf> relay() {
-        Relay relay = new Relay(
-                connection().inbound().receiveObject(),
-                Long.MAX_VALUE,
-                this,
-                exchange.engine().nanoClock());
+        Relay relay =
+                new Relay(answerBody(), Long.MAX_VALUE, this, exchange.engine().nanoClock());
         if (exchange.record().caller().readsFailureInTrailers()) {
             relay.holdFailure();
         }
@@ -400,6 +397,11 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
 
     final boolean isCancelled() {
         return cancelled;
+    }
+
+    /** The answer's body: buffers, or holders of them, lent for the time of {@code onNext}. */
+    Publisher<?> answerBody() {
+        return connection().inbound().receiveObject();
     }
 
     private Connection connection() {

@@ -4,11 +4,14 @@ import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http.DefaultHttpHeaders;
 import io.netty.handler.codec.http.HttpMethod;
 import io.weir.deadline.CallerTimeout;
+import io.weir.faults.ActiveFaults;
+import io.weir.faults.InjectedFault;
 import io.weir.health.Health;
 import io.weir.health.HealthSettings;
 import io.weir.health.Probe;
 import io.weir.health.ProbeMode;
 import io.weir.instance.Instance;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import reactor.core.publisher.Mono;
@@ -73,10 +76,34 @@ enum ProbeChoice {
             ProbeRequest.Rule rule = (answer, from) -> Mono.just(
                     !backend.settings().failureStatuses().get(answer.status().code()));
             ProbeRequest copy = new ProbeRequest(caller.method(), caller.target(), head, Unpooled.EMPTY_BUFFER, rule);
-            exchange.engine().probes().send(instance, copy, probe);
+            Engine engine = exchange.engine();
+            InjectedProbe.send(
+                    fault(exchange, backend, instance),
+                    engine.probes(),
+                    instance,
+                    copy,
+                    probe,
+                    status -> !backend.settings().failureStatuses().get(status),
+                    exchange.loop(),
+                    engine.nanoClock());
         } catch (RuntimeException e) {
             instance.health().probeFailed(probe);
             log.error("Shadow probe of backend {} failed inside the gateway", backend.name(), e);
         }
+    }
+
+    /** The fault of a copy: that of a call of the same route, with the same head; null: none. */
+    private static @Nullable InjectedFault fault(Exchange exchange, Backend backend, Instance instance) {
+        ActiveFaults active = exchange.engine().faults();
+        ExchangeRecord record = exchange.record();
+        return active == null
+                ? null
+                : active.choose(
+                        record.fellBack() ? null : record.route().id(),
+                        backend.name(),
+                        instance.shownAddress(),
+                        record.caller().headers(),
+                        true,
+                        exchange.now());
     }
 }

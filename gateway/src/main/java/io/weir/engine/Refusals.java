@@ -1,11 +1,14 @@
 package io.weir.engine;
 
+import io.netty.handler.codec.http.HttpResponseStatus;
 import io.weir.engine.Decision.Refuse;
+import io.weir.faults.InjectedFault;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
 import io.weir.outcome.RetryAfter;
 import io.weir.ratelimit.Quota;
+import org.jspecify.annotations.Nullable;
 
 /** Builds the gateway's own answers. */
 final class Refusals {
@@ -21,12 +24,24 @@ final class Refusals {
                     refuse.detail(),
                     RetryAfter.millis(retryAfterNanos(reason, record.backend()), engine.random()));
         }
+        InjectedFault fault = record.fault();
+        if (reason == Reason.FAULT_INJECTED && fault != null) {
+            return injected(fault.order().status(), refuse.detail(), engine);
+        }
         Quota quota = record.quota();
         if (reason == Reason.RATE_LIMITED && quota != null) {
             return new Refusal(
                     reason, refuse.detail(), RetryAfter.quotaMillis(quota.nanosToNextPermit(), engine.random()));
         }
-        return Refusal.of(reason, isDetailConfidential(reason) ? null : refuse.detail());
+        return new Refusal(reason, isDetailConfidential(reason) ? null : refuse.detail(), 0).challenging(refuse.challenge());
+    }
+
+    /** An answer with any status: every 503 and 429 of the gateway says when to retry. */
+    private static Refusal injected(int status, @Nullable String detail, Engine engine) {
+        boolean isForLater = status == HttpResponseStatus.SERVICE_UNAVAILABLE.code()
+                || status == HttpResponseStatus.TOO_MANY_REQUESTS.code();
+        return new Refusal(
+                Reason.FAULT_INJECTED, detail, isForLater ? RetryAfter.millis(0, engine.random()) : 0, status, null);
     }
 
     /** Whether the detail is for the log only: it may contain internal addresses. */

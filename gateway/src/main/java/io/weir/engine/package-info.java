@@ -37,7 +37,12 @@
  * request.
  *
  * <p>{@link io.weir.engine.QuotaCheck} takes a permit of the route's rate limit at the start of an exchange,
- * before any of the phases: a caller over its quota costs no permit, no probe and no byte of the body.
+ * before any of the phases, or, where all gateways share the limit, after
+ * {@link io.weir.engine.AwaitedQuota}: a caller over its quota costs no permit, no probe and no byte of the
+ * body. Before
+ * it, {@link io.weir.engine.AuthenticationCheck} judges the token of a request whose route requires one. If
+ * the keys of its issuer are not known, the exchange waits for them in {@link io.weir.engine.AwaitingKeys},
+ * and holds nothing meanwhile.
  *
  * <p>An attempt has three helpers, each for one decision: {@link io.weir.engine.HealthEvidence} (the evidence
  * about the backend's health), {@link io.weir.engine.RetryDecider} (whether another attempt follows), and
@@ -101,6 +106,13 @@
  * the connect time-out of an attempt is granted once more, within the deadline: a timer may fire before the
  * event loop reads that the connection is established. {@link io.weir.engine.Relay} separates the time in
  * which the caller sent its request or read its answer from the backend's.
+ *
+ * <p><b>Injected faults.</b> {@link io.weir.engine.Engine} reads one field, which is null while no
+ * fault is active. An attempt with a fault is an {@link io.weir.engine.InjectedAttempt} or a {@link
+ * io.weir.engine.TruncatedAttempt} in place of the real one, so every other phase, and the release of every
+ * resource, is the same. {@link io.weir.engine.InjectedProbe} applies faults to probes and health checks. An
+ * attempt with a latency is a phase of its own and not a delayed subscription: the exchange's timer, its
+ * caller, its deadline and its instance can end it in the way in which they end any other attempt.
  *
  * <p>When an exchange begins, its {@link io.weir.engine.RouteObserver} can give it an
  * {@link io.weir.engine.ExchangeTrace}, which receives each step.

@@ -7,6 +7,7 @@ import io.weir.engine.Enforcement;
 import io.weir.engine.HealthChecker;
 import io.weir.engine.HealthProber;
 import io.weir.engine.ServiceTimeEstimate;
+import io.weir.faults.ActiveFaults;
 import io.weir.health.Health;
 import io.weir.health.HealthCheckProperties;
 import io.weir.health.HealthSettings;
@@ -37,6 +38,7 @@ import java.util.function.Consumer;
 import java.util.function.DoubleSupplier;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -44,6 +46,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A successor shares every part of its predecessor that the change does not concern. The creation of a
  * successor changes no shared part: {@link LiveBackends} changes them when it commits the configuration.
+ *
+ * <p>The class stays whole although it has more than 400 lines: it lists all parts of a backend, and which of
+ * them a successor shares.
  */
 public final class BackendFactory {
 
@@ -55,6 +60,7 @@ public final class BackendFactory {
     private final DoubleSupplier random;
     private final Consumer<Instance> onOpened;
     private final RecentEvents recentEvents;
+    private final Supplier<@Nullable ActiveFaults> faults;
 
     /**
      * A factory of a gateway's backends.
@@ -64,6 +70,7 @@ public final class BackendFactory {
      * @param random 0 (inclusive) to 1 (exclusive); jitters probes
      * @param onOpened is told each instance that opens while others of its backend may be in
      * @param recentEvents receives the ejections of instances
+     * @param faults the injected faults, which probes and health checks get, too; null: none is active
      */
     public BackendFactory(
             Resilience4jRegistries registries,
@@ -73,7 +80,9 @@ public final class BackendFactory {
             LongSupplier nanoClock,
             DoubleSupplier random,
             Consumer<Instance> onOpened,
-            RecentEvents recentEvents) {
+            RecentEvents recentEvents,
+            Supplier<@Nullable ActiveFaults> faults) {
+        this.faults = faults;
         this.onOpened = onOpened;
         this.recentEvents = recentEvents;
         this.registries = registries;
@@ -150,7 +159,7 @@ public final class BackendFactory {
                 registered,
                 meters,
                 sslBundle,
-                probers(instances, properties),
+                probers(name, instances, properties),
                 checker(name, instances, properties, null));
     }
 
@@ -208,7 +217,7 @@ public final class BackendFactory {
                 before.registeredBulkhead(),
                 before.meters(),
                 sslBundle,
-                probers(instances, properties),
+                probers(name, instances, properties),
                 checker(name, instances, properties, before));
     }
 
@@ -223,7 +232,7 @@ public final class BackendFactory {
         return before.withInstances(
                 addresses,
                 instances,
-                probers(instances, before.properties()),
+                probers(before.backend().name(), instances, before.properties()),
                 checker(before.backend().name(), instances, before.properties(), before));
     }
 
@@ -356,9 +365,10 @@ public final class BackendFactory {
         return TimeUnit.MILLISECONDS.toNanos(System.currentTimeMillis());
     }
 
-    private List<HealthProber> probers(Instances instances, BackendProperties properties) {
+    private List<HealthProber> probers(String name, Instances instances, BackendProperties properties) {
         return instances.all().stream()
                 .flatMap(instance -> Optional.ofNullable(prober(instance, properties)).stream())
+                .map(prober -> prober.withFaults(name, faults))
                 .toList();
     }
 
@@ -386,7 +396,13 @@ public final class BackendFactory {
             return existing;
         }
         return new HealthChecker(
-                name, instances.all(), check, existing == null ? pools.nextLoop() : existing.loop(), nanoClock, random);
+                name,
+                instances.all(),
+                check,
+                existing == null ? pools.nextLoop() : existing.loop(),
+                nanoClock,
+                random,
+                faults);
     }
 
     private static HealthSettings healthSettings(BackendProperties properties) {

@@ -3,6 +3,7 @@ package io.weir.management;
 import io.weir.door.RouteView;
 import io.weir.engine.Backend;
 import java.util.Collection;
+import java.util.List;
 import java.util.Map;
 
 /** Read access to the configuration in force, for the endpoints. */
@@ -13,4 +14,9 @@ public interface Gateway {
 
     /** The routes, in the order in which they are matched. */
     Collection<RouteView> routes();
+
+    /** The injected faults that are active, the oldest first. */
+    default List<FaultView> faults() {
+        return List.of();
+    }
 }

@@ -4,6 +4,7 @@ import io.weir.drain.Drain;
 import io.weir.engine.Engine;
 import io.weir.overload.OverloadGuard;
 import java.util.Collection;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 
@@ -13,8 +14,10 @@ import java.util.Map;
  * @param gateway the gateway as a whole
  * @param backends the backends, by name
  * @param routes the routes, in the order in which they are matched
+ * @param faults the injected faults that are active, the oldest first
  */
-public record GatewayView(Status gateway, Map<String, BackendView> backends, Collection<RouteState> routes) {
+public record GatewayView(
+        Status gateway, Map<String, BackendView> backends, Collection<RouteState> routes, List<FaultView> faults) {
 
     private static final double NANOS_PER_MILLI = 1e6;
 

@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The last {@value #CAPACITY} changes, for the dashboard: transitions of breakers, ejections of instances,
- * actions of operators, changes of the configuration. The log has all of them.
+ * actions of operators, injected faults, changes of the configuration. The log has all of them.
  */
 // Concurrency: guarded by its monitor, held for a copy of some references. Breakers change their state on
 // event loops, but seldom.
@@ -36,6 +36,8 @@ public final class RecentEvents {
         INSTANCE_EJECTED,
         INSTANCE_RETURNED,
         INSTANCE_DRAINED,
+        FAULT_STARTED,
+        FAULT_ENDED,
         LIMIT_CHANGED,
         CONFIGURATION_RELOADED,
         CONFIGURATION_REFUSED;

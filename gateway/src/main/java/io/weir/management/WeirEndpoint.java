@@ -81,7 +81,8 @@ public class WeirEndpoint {
         return new GatewayView(
                 GatewayView.Status.of(engine, guard, drain),
                 backends,
-                gateway.routes().stream().map(RouteState::of).toList());
+                gateway.routes().stream().map(RouteState::of).toList(),
+                gateway.faults());
     }
 
     /** One backend; null, which becomes a 404, if no backend has this name. */

@@ -30,6 +30,11 @@
  * open. A drained instance is the operator's decision: neither a reload that keeps its address nor a forced
  * state of its backend returns it.
  *
+ * <p><b>Faults are injected through {@link io.weir.management.WeirFaultsEndpoint}</b>, an endpoint of its
+ * own: its values are no limits of a backend, and a deployment can leave it out of {@code exposure}. It
+ * refuses unknown members of the body, since a misspelt {@code percent} would fail every call.
+ * {@link io.weir.management.FaultReporter} writes begin and end to the log and to the recent events.
+ *
  * <p><b>Changes through interfaces.</b> {@link io.weir.management.OperatorChanges} and {@link
  * io.weir.management.Gateway} are implemented by the live configuration, which is in a higher package.
  *

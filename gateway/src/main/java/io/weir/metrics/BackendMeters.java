@@ -4,6 +4,7 @@ import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Timer;
 import io.weir.engine.BackendObserver;
 import io.weir.engine.ExchangeOutcomes;
+import io.weir.faults.FaultType;
 import io.weir.health.Health;
 import io.weir.instance.AddressSource;
 import io.weir.instance.Instance;
@@ -67,6 +68,9 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
 
     private final AtomicReferenceArray<@Nullable Counter> wouldRefuse =
             new AtomicReferenceArray<>(ExchangeOutcomes.words().size());
+
+    private final AtomicReferenceArray<@Nullable Counter> faults =
+            new AtomicReferenceArray<>(FaultType.values().length);
 
     private record Parts(long maxWaitNanos, Instances instances, RetryBudget retryBudget) {
 
@@ -232,6 +236,12 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
     @Override
     public void wouldRefuse(Reason reason) {
         count(Meters.WOULD_REFUSE, wouldRefuse, ExchangeOutcomes.index(reason), reason.word(), null);
+    }
+
+    @Override
+    @SuppressWarnings("EnumOrdinal") // An index into an array of the same process; never stored.
+    public void faultInjected(FaultType type) {
+        count(Meters.FAULTS_INJECTED, faults, type.ordinal(), type.word(), null);
     }
 
     /** Counts an exchange with this backend that was shed. */

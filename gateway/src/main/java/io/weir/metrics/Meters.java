@@ -73,6 +73,18 @@ public enum Meters {
             "Keys that the route's rate limit forgot because of max-keys, although their quota may have been in use.",
             "backend",
             "route"),
+    /** Shows whether all gateways count together; only with {@code weir.rate-limit.redis}. */
+    RATE_LIMIT_SHARED_UP(
+            "weir.rate.limit.shared.up",
+            Kind.GAUGE,
+            null,
+            "1 if Redis answers, so that shared rate limits count over all gateways; 0 if this gateway counts by itself."),
+    /** Shows how many requests the missing counter concerns; only with {@code weir.rate-limit.redis}. */
+    RATE_LIMIT_LOCAL(
+            "weir.rate.limit.local",
+            Kind.COUNTER,
+            null,
+            "Requests of shared rate limits that this gateway has counted by itself, since Redis did not answer in time."),
     /** Requests refused to protect a backend or the gateway. */
     SHED(
             "weir.shed",
@@ -91,6 +103,17 @@ public enum Meters {
             "Requests that a protection in dry-run mode would have refused, by reason.",
             "backend",
             "reason"),
+    /** The effect of an operator's chaos experiments. */
+    FAULTS_INJECTED(
+            "weir.faults.injected",
+            Kind.COUNTER,
+            null,
+            "Attempts that got a fault which an operator has injected, by fault: latency, abort, hang, reset or"
+                    + " truncate.",
+            "backend",
+            "fault"),
+    /** Shows that a chaos experiment is under way. */
+    FAULTS_ACTIVE("weir.faults.active", Kind.GAUGE, null, "Injected faults that are active now."),
     /** The share of each priority, if the calls do not all fit. */
     PERMITS_GRANTED(
             "weir.permits.granted",
@@ -545,6 +568,37 @@ public enum Meters {
             null,
             "1 while the files of an SSL bundle contain material that was refused; the previous one stays in use.",
             "bundle"),
+    /** Shows whether the tokens of an issuer can be verified. */
+    ISSUER_KEYS(
+            "weir.issuer.keys",
+            Kind.GAUGE,
+            null,
+            "Keys of an issuer of tokens that are in force; 0: none were ever known, and its tokens are refused.",
+            "issuer"),
+    /** Shows that the keys of an issuer may be outdated. */
+    ISSUER_FAILING(
+            "weir.issuer.failing",
+            Kind.GAUGE,
+            "seconds",
+            "Time since the keys of an issuer of tokens cannot be fetched; 0: the last fetch has succeeded.",
+            "issuer"),
+    /** Fetches of keys. */
+    ISSUER_FETCHES(
+            "weir.issuer.fetches",
+            Kind.COUNTER,
+            null,
+            "Fetches of the keys of an issuer of tokens, by result: fetched, failed.",
+            "issuer",
+            "result"),
+    /** Tokens of callers. */
+    TOKENS(
+            "weir.tokens",
+            Kind.COUNTER,
+            null,
+            "Tokens of an issuer, by result: cached (accepted, as its signature was verified before), verified"
+                    + " (accepted after its signature was verified), refused.",
+            "issuer",
+            "result"),
     /** The divisor of limits of scope cluster. */
     CLUSTER_GATEWAYS(
             "weir.cluster.gateways",

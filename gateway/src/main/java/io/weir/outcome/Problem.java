@@ -12,8 +12,9 @@ import java.util.EnumMap;
 import java.util.Map;
 
 /**
- * Writes a {@link Refusal} as an answer: {@code application/problem+json} (RFC 9457) with {@code
- * Proxy-Status} (RFC 9209), {@code Cache-Control: no-store} and, for a 503 or a 429, {@code Retry-After}.
+ * Writes a {@link Refusal} as an answer: {@code application/problem+json} (RFC 9457) with
+ * {@code Proxy-Status} (RFC 9209), {@code Cache-Control: no-store}, for a 503 or a 429 {@code Retry-After},
+ * and for a request without sufficient proof of identity {@code WWW-Authenticate}.
  */
 public final class Problem {
 
@@ -49,12 +50,20 @@ public final class Problem {
 
     /** Adds the answer's header fields, except {@code Content-Length}. */
     public static void writeHead(Refusal refusal, HttpHeaders headers) {
-        Prebuilt prebuilt = prebuilt(refusal.reason());
+        Prebuilt prebuilt = prebuilt(refusal);
         headers.set(HttpHeaderNames.CONTENT_TYPE, PROBLEM_JSON);
         headers.set(HttpHeaderNames.CACHE_CONTROL, HttpHeaderValues.NO_STORE);
         headers.set(PROXY_STATUS, prebuilt.proxyStatus);
         if (refusal.retryAfterMillis() > 0) {
             headers.set(HttpHeaderNames.RETRY_AFTER, Long.toString(RetryAfter.seconds(refusal.retryAfterMillis())));
+        }
+        writeChallenge(refusal, headers);
+    }
+
+    private static void writeChallenge(Refusal refusal, HttpHeaders headers) {
+        String challenge = refusal.challenge();
+        if (challenge != null) {
+            headers.set(HttpHeaderNames.WWW_AUTHENTICATE, challenge);
         }
     }
 
@@ -65,7 +74,7 @@ public final class Problem {
      */
     public static ByteBuf body(Refusal refusal, String requestId, ByteBufAllocator allocator) {
         ByteBuf body = allocator.ioBuffer(length(refusal, requestId));
-        body.writeBytes(prebuilt(refusal.reason()).start);
+        body.writeBytes(prebuilt(refusal).start);
         ByteBufUtil.writeAscii(body, REQUEST_ID);
         Json.writeEscaped(body, requestId);
         body.writeByte('"');
@@ -88,10 +97,8 @@ public final class Problem {
      * the body is written.
      */
     public static int length(Refusal refusal, String requestId) {
-        int length = prebuilt(refusal.reason()).start.length
-                + REQUEST_ID.length()
-                + Json.escapedLength(requestId)
-                + QUOTE_AND_BRACE;
+        int length =
+                prebuilt(refusal).start.length + REQUEST_ID.length() + Json.escapedLength(requestId) + QUOTE_AND_BRACE;
         String detail = refusal.detail();
         if (detail != null) {
             length += DETAIL.length() + Json.escapedLength(detail) + 1;
@@ -110,11 +117,13 @@ public final class Problem {
     public static void writeGrpc(Refusal refusal, HttpHeaders headers) {
         headers.set(HttpHeaderNames.CONTENT_TYPE, APPLICATION_GRPC);
         headers.set(HttpHeaderNames.CACHE_CONTROL, HttpHeaderValues.NO_STORE);
-        headers.set(PROXY_STATUS, prebuilt(refusal.reason()).proxyStatus);
-        writeGrpcStatus(refusal.reason(), headers);
+        headers.set(PROXY_STATUS, prebuilt(refusal).proxyStatus);
+        headers.set(GRPC_STATUS, prebuilt(refusal).grpcStatus);
+        headers.set(GRPC_MESSAGE, refusal.reason().word());
         if (refusal.retryAfterMillis() > 0) {
             headers.set(HttpHeaderNames.RETRY_AFTER, Long.toString(RetryAfter.seconds(refusal.retryAfterMillis())));
         }
+        writeChallenge(refusal, headers);
     }
 
     /** Adds the two fields that end a gRPC answer: its status, and the reason's word. */
@@ -130,6 +139,25 @@ public final class Problem {
     public static boolean isGrpc(HttpHeaders head) {
         String type = head.get(HttpHeaderNames.CONTENT_TYPE);
         return type != null && type.startsWith("application/grpc");
+    }
+
+    /** Of an injected fault with a status of its own, the parts are built for each answer. */
+    private static Prebuilt prebuilt(Refusal refusal) {
+        return refusal.hasReasonsStatus()
+                ? prebuilt(refusal.reason())
+                : Prebuilt.of(refusal.reason(), refusal.status(), grpcStatusOf(refusal.status()));
+    }
+
+    /** The mapping of HTTP statuses in gRPC's protocol. */
+    private static String grpcStatusOf(int status) {
+        return switch (status) {
+            case 400 -> "13";
+            case 401 -> "16";
+            case 403 -> "7";
+            case 404 -> "12";
+            case 429, 502, 503, 504 -> "14";
+            default -> "2";
+        };
     }
 
     private static Prebuilt prebuilt(Reason reason) {
@@ -153,18 +181,23 @@ public final class Problem {
         }
 
         static Prebuilt of(Reason reason) {
+            return of(reason, reason.status().code(), grpcStatus(reason));
+        }
+
+        static Prebuilt of(Reason reason, int status, String grpcStatus) {
             String start = "{\"type\":\"" + TYPE_PREFIX + reason.word() + "\",\"title\":\"" + reason.title()
-                    + "\",\"status\":" + reason.status().code();
+                    + "\",\"status\":" + status;
             String proxyStatus = "weir; error=" + reason.proxyError() + "; details=\"" + reason.word() + '"';
-            return new Prebuilt(
-                    start.getBytes(StandardCharsets.UTF_8), AsciiString.cached(proxyStatus), grpcStatus(reason));
+            return new Prebuilt(start.getBytes(StandardCharsets.UTF_8), AsciiString.cached(proxyStatus), grpcStatus);
         }
 
         /** The status that the gRPC protocol maps the HTTP status to, or a more precise one. */
         private static String grpcStatus(Reason reason) {
             return switch (reason) {
+                case FAULT_INJECTED -> grpcStatusOf(reason.status().code());
                 case DEADLINE_EXCEEDED, CONNECT_TIMEOUT, CLIENT_TOO_SLOW -> "4";
                 case NO_ROUTE -> "12";
+                case UNAUTHORIZED -> "16";
                 case FORBIDDEN -> "7";
                 case RATE_LIMITED, PAYLOAD_TOO_LARGE, URI_TOO_LONG, HEADERS_TOO_LARGE -> "8";
                 case BAD_REQUEST, INTERNAL_ERROR -> "13";

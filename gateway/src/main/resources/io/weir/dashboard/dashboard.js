@@ -245,7 +245,7 @@ function createCard(name) {
   const bar = htmlElement('div', { class: 'bar', 'aria-hidden': 'true' });
   const outcomes = htmlElement('ul', { class: 'outcomes', 'aria-label': 'Outcomes in the last ten seconds' });
   const node = htmlElement('article', { class: 'card', 'aria-labelledby': title.id, 'data-backend': name },
-    htmlElement('header', {}, title, badge), where,
+    htmlElement('header', {}, title, badge), where, faults,
     htmlElement('div', { class: 'picture' }, picture, htmlElement('div', {}, headline, spark)), bar, outcomes);
   const percentiles = terms(node, 'Duration of an exchange', [
     ['50 %', 'Median duration'], ['90 %'], ['99 %'], ['99.5 %']]);
@@ -270,6 +270,7 @@ function createCard(name) {
     ['Answers/s', 'Answers per second while the limit was reached'],
     ['At limit', 'Share of the last calls that ended while the limit was reached']], 'rows three');
   const trial = htmlElement('p', { class: 'trial', hidden: '' });
+  const faults = htmlElement('p', { class: 'faults', role: 'status', hidden: '' });
   const open = htmlElement('button', { type: 'button', 'data-action': 'open', 'aria-label': `Force the breaker of ${name} open` }, 'Force open');
   const closed = htmlElement('button', { type: 'button', 'data-action': 'closed', 'aria-label': `Force the breaker of ${name} closed` }, 'Force closed');
   const release = htmlElement('button', { type: 'button', 'data-action': 'released', 'aria-label': `Release the breaker of ${name}` }, 'Release');
@@ -277,7 +278,7 @@ function createCard(name) {
   node.append(trial, htmlElement('div', { class: 'actions' }, open, closed, release, limit));
   return { node, badge, where, picture, circle, spark, ended, bad, rate, share, bar, outcomes, percentiles, permits, queue, pool, rest, law,
     instances, instancesIn, cells,
-    limitSpark, active, line, limitNumber, limitKind, limitReason, trial, open, closed, release };
+    limitSpark, active, line, limitNumber, limitKind, limitReason, trial, faults, open, closed, release };
 }
 
 const COLOURS = { calm: 'var(--answered)', warn: 'var(--shed)', bad: 'var(--failed)' };
@@ -385,7 +386,7 @@ function drawLimit(parts, { limit, law, instances }, figures, at) {
   parts.law.slice(3).forEach((value) => { value.parentNode.hidden = limit.changedAt === null; });
 }
 
-function drawBackend(parts, backend, busiest, at) {
+function drawBackend(parts, backend, busiest, at, faults) {
   const { recent, now, trouble } = backend;
   const level = trouble.score >= 40 ? 'bad' : trouble.score > 0 ? 'warn' : 'calm';
   setAttribute(parts.node, 'data-level', level);
@@ -423,6 +424,7 @@ function drawBackend(parts, backend, busiest, at) {
   drawLimit(parts, now, figures, at);
   drawInstances(parts, now.instances);
   drawTrial(parts.trial, now.dryRun);
+  drawFaults(parts.faults, faults.filter((fault) => fault.backend === backend.name));
   drawActions(parts, now.breaker);
 }
 
@@ -499,6 +501,13 @@ function drawTrial(node, trial) {
   }
 }
 
+/** Marks a backend whose calls get injected faults. */
+function drawFaults(node, faults) {
+  node.hidden = faults.length === 0;
+  setText(node, faults.map(({ text, endsAt, calls }) =>
+    `Injected fault: ${text}, until ${new Date(endsAt).toLocaleTimeString()} (${number(calls)} calls so far).`).join(' '));
+}
+
 // ---------------------------------------------------------------- the page
 
 const orders = {
@@ -530,7 +539,7 @@ function draw(view) {
       cards.set(backend.name, parts);
       list.append(parts.node);
     }
-    drawBackend(parts, backend, busiest, view.at);
+    drawBackend(parts, backend, busiest, view.at, view.faults);
     parts.node.hidden = !backend.name.includes(wanted);
   });
   arrange(list, [...view.backends].sort(orders[byId('order').value]).map((backend) => cards.get(backend.name).node));
@@ -571,7 +580,7 @@ function drawGateway({ gateway, backends, replicas }) {
 
 const KINDS = { 'breaker-opened': 'failed', 'breaker-half-opened': 'shed', 'breaker-closed': 'answered', 'breaker-forced': 'shed',
   'breaker-released': 'answered', 'instance-ejected': 'failed', 'instance-returned': 'answered', 'instance-drained': 'shed',
-  'limit-changed': 'caller', 'configuration-reloaded': 'caller', 'configuration-refused': 'failed' };
+  'fault-started': 'failed', 'fault-ended': 'answered', 'limit-changed': 'caller', 'configuration-reloaded': 'caller', 'configuration-refused': 'failed' };
 let newestKey = '';
 
 /** Adds new events to the list; the list is live, so a reader announces only these. */

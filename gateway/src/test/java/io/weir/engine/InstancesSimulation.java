@@ -247,6 +247,7 @@ final class InstancesSimulation {
                 null,
                 Priority.NORMAL,
                 null,
+                null,
                 null);
     }
 

@@ -42,7 +42,8 @@ class LiveBackendsTest {
                     () -> 0,
                     () -> 0.5,
                     opened -> {},
-                    new RecentEvents(InstantSource.system())),
+                    new RecentEvents(InstantSource.system()),
+                    () -> null),
             new AddressSources(
                     () -> {
                         throw new AssertionError("no name to resolve");

@@ -206,21 +206,30 @@ class ManagementIT {
                 .map(operation -> operation.getHttpMethod() + " /actuator/" + operation.getPath())
                 .sorted()
                 .toList();
-        assertThat(writes).containsExactly("POST /actuator/weir/{backend}", "POST /actuator/weirreload");
+        assertThat(writes)
+                .containsExactly(
+                        "DELETE /actuator/weirfaults",
+                        "DELETE /actuator/weirfaults/{id}",
+                        "POST /actuator/weir/{backend}",
+                        "POST /actuator/weirfaults",
+                        "POST /actuator/weirreload");
 
         int limit = guarded.backend("orders").bulkhead().maxConcurrentCalls();
         String token = "Authorization: Bearer " + TOKEN;
         for (String write : writes) {
-            String path = write.replaceFirst("POST ", "").replace("{backend}", "orders");
+            String method = write.substring(0, write.indexOf(' '));
+            String path = write.substring(write.indexOf(' ') + 1)
+                    .replace("{backend}", "orders")
+                    .replace("{id}", "1");
             String body = path.endsWith("orders") ? "{\"breaker\":\"open\",\"max-concurrent-calls\":3}" : "";
-            assertThat(posted(path, body)).as(write).isEqualTo(401);
-            assertThat(posted(path, body, token + "x")).as(write).isEqualTo(401);
+            assertThat(sent(method, path, body)).as(write).isEqualTo(401);
+            assertThat(sent(method, path, body, token + "x")).as(write).isEqualTo(401);
             for (String foreignOrigin : List.of(
                     "Origin: http://evil.example",
                     "Origin: null",
                     "Sec-Fetch-Site: cross-site",
                     "Sec-Fetch-Site: same-site")) {
-                assertThat(posted(path, body, token, foreignOrigin))
+                assertThat(sent(method, path, body, token, foreignOrigin))
                         .as("%s, %s", write, foreignOrigin)
                         .isEqualTo(403);
             }
@@ -230,12 +239,12 @@ class ManagementIT {
         assertThat(guarded.bean(LiveConfiguration.class).history().changes()).isEmpty();
     }
 
-    private static int posted(String path, String body, String... fields) throws IOException {
+    private static int sent(String method, String path, String body, String... fields) throws IOException {
         List<String> all =
                 new ArrayList<>(List.of("Content-Type: application/json", "Content-Length: " + body.length()));
         all.addAll(List.of(fields));
         try (TestCaller caller = TestCaller.to(guarded.managementPort())) {
-            caller.send(TestCaller.head("POST", path, all.toArray(String[]::new)) + body);
+            caller.send(TestCaller.head(method, path, all.toArray(String[]::new)) + body);
             return caller.answer().status();
         }
     }

@@ -39,6 +39,7 @@ class RunbookCommandsIT {
     private static final String INSTANCE = "10.0.0.1:8080";
 
     private static final String REPLICATED = """
+              faults: { enabled: true }
               backends:
                 replicated: { instances: [ { uri: "http://10.0.0.1:8080" }, { uri: "http://10.0.0.2:8080" } ] }
             """;
@@ -55,7 +56,7 @@ class RunbookCommandsIT {
         // Placeholders are resolved from system properties, too.
         TOKENS.forEach(System::setProperty);
         Path file = directory.resolve("production.yml");
-        // The drain is shorter, and one more backend has several instances.
+        // The drain is shorter, one more backend has several instances, and faults can be injected.
         Files.writeString(
                 file,
                 Files.readString(PRODUCTION)

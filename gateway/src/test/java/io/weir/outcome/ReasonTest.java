@@ -24,6 +24,7 @@ class ReasonTest {
                         Map.entry("queue-evicted", 503),
                         Map.entry("gateway-overloaded", 503),
                         Map.entry("shutting-down", 503),
+                        Map.entry("unauthorized", 401),
                         Map.entry("forbidden", 403),
                         Map.entry("rate-limited", 429),
                         Map.entry("deadline-exceeded", 504),
@@ -32,10 +33,12 @@ class ReasonTest {
                         Map.entry("connection-lost", 502),
                         Map.entry("bad-request", 400),
                         Map.entry("payload-too-large", 413),
+                        Map.entry("misdirected", 421),
                         Map.entry("uri-too-long", 414),
                         Map.entry("headers-too-large", 431),
                         Map.entry("client-too-slow", 408),
                         Map.entry("no-route", 404),
+                        Map.entry("fault-injected", 500),
                         Map.entry("internal-error", 500),
                         Map.entry("client-closed", 499)));
     }

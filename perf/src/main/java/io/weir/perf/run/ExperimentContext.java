@@ -79,6 +79,12 @@ public final class ExperimentContext implements AutoCloseable {
         return options.isRemote();
     }
 
+    /** The deployed gateway of a chaos run. */
+    public ChaosTarget chaos() {
+        return options.chaos()
+                .orElseThrow(() -> new RunFailure("chaos without a deployed gateway (expected: --target URL)"));
+    }
+
     public TestServers servers() {
         return servers;
     }
@@ -255,6 +261,7 @@ public final class ExperimentContext implements AutoCloseable {
         if (!stopped) {
             stopped = true;
             options.target().ifPresent(RemoteTarget::heal);
+            options.chaos().ifPresent(ChaosTarget::endFaults);
             processes.close();
         }
     }

@@ -11,6 +11,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 
 /** The only control client: readiness, faults, meters, and operators' changes. It makes no load. */
 public final class HttpControl {
@@ -37,13 +38,20 @@ public final class HttpControl {
 
     /** Sends a request with a JSON body, which may be empty. */
     static HttpResponse<String> send(String method, URI uri, String json) throws IOException {
-        HttpRequest request = HttpRequest.newBuilder(uri)
+        return send(method, uri, json, null);
+    }
+
+    /** Sends a request with a JSON body, which may be empty, and a bearer token; null: none. */
+    static HttpResponse<String> send(String method, URI uri, String json, @Nullable String token) throws IOException {
+        HttpRequest.Builder request = HttpRequest.newBuilder(uri)
                 .timeout(TIMEOUT)
                 .header("Content-Type", "application/json")
-                .method(method, HttpRequest.BodyPublishers.ofString(json))
-                .build();
+                .method(method, HttpRequest.BodyPublishers.ofString(json));
+        if (token != null) {
+            request.header("Authorization", "Bearer " + token);
+        }
         try {
-            return HTTP.send(request, HttpResponse.BodyHandlers.ofString());
+            return HTTP.send(request.build(), HttpResponse.BodyHandlers.ofString());
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new IOException(e);

@@ -30,7 +30,7 @@ public record RemoteTarget(URI gateway, URI faults) {
         return new RemoteTarget(url("--target", gateway), url("--faults", faults));
     }
 
-    private static URI url(String option, String text) {
+    static URI url(String option, String text) {
         if (!text.matches("https?://[^/\\s?#]+[^\\s?#]*")) {
             throw new IllegalArgumentException(
                     option + ' ' + text + " (expected: a URL, such as http://127.0.0.1:8080)");

@@ -39,11 +39,13 @@ final class RunEnvironment {
         results.property("command", System.getProperty("weir.command", "perf/run " + experiment.name()));
         results.property("began", Instant.ofEpochMilli(results.beganEpochMillis()));
         results.property("java", System.getProperty("java.vendor.version", "") + " " + Runtime.version());
-        options.target().ifPresentOrElse(target -> results.property("gateway.url", target.gateway()), () -> {
+        options.target().ifPresent(target -> results.property("gateway.url", target.gateway()));
+        options.chaos().ifPresent(target -> results.property("gateway.url", target.gateway()));
+        if (!options.isRemote()) {
             results.property("gateway.version", version(root.resolve(GATEWAY)));
             String commit = Host.firstLine(root, "git", "describe", "--always", "--dirty");
             results.property("gateway.commit", System.getProperty("weir.commit", commit));
-        });
+        }
         results.property("gatling", gatlingVersion(root));
         results.property("host", Host.description());
         results.property("cpus.asked", allocation.asked());

@@ -15,10 +15,24 @@ import java.util.Optional;
  *
  * @param list only list the experiments
  * @param cpus cores per process under test; 0: the experiment's default
- * @param target a gateway that runs elsewhere
+ * @param target a gateway that runs elsewhere, with simulators behind it
+ * @param chaos a gateway that runs elsewhere and injects faults by itself; only for {@code chaos}
  */
 public record RunOptions(
-        List<Experiment> experiments, boolean list, boolean quick, int cpus, Optional<RemoteTarget> target) {
+        List<Experiment> experiments,
+        boolean list,
+        boolean quick,
+        int cpus,
+        Optional<RemoteTarget> target,
+        Optional<ChaosTarget> chaos) {
+
+    private static final String CHAOS = "chaos";
+
+    /** Options without a chaos run. */
+    public RunOptions(
+            List<Experiment> experiments, boolean list, boolean quick, int cpus, Optional<RemoteTarget> target) {
+        this(experiments, list, quick, cpus, target, Optional.empty());
+    }
 
     /** Parses arguments; throws an {@link IllegalArgumentException} that names the wrong one. */
     static RunOptions parse(List<Experiment> known, String... args) {
@@ -35,12 +49,20 @@ public record RunOptions(
                 case "--quick", "--full" -> quick = arg.equals("--quick");
                 case "--cpus" -> cpus = Integer.parseInt(rest.next());
                 case "--target", "--faults" -> urls.put(arg, rest.next());
-                default ->
+                default -> {
+                    if (ChaosOptions.NAMES.contains(arg)) {
+                        urls.put(arg, rest.next());
+                        continue;
+                    }
                     experiments.add(known.stream()
                             .filter(one -> one.name().equals(arg))
                             .findFirst()
                             .orElseThrow(() -> new IllegalArgumentException(arg + " (expected: an experiment)")));
+                }
             }
+        }
+        if (experiments.stream().anyMatch(one -> one.name().equals(CHAOS))) {
+            return chaos(experiments, quick, urls);
         }
         Optional<RemoteTarget> target = Optional.ofNullable(urls.get("--target"))
                 .map(url -> RemoteTarget.parse(url, urls.getOrDefault("--faults", "")));
@@ -55,6 +77,28 @@ public record RunOptions(
             }
         }
         return new RunOptions(experiments, list, quick, cpus, target);
+    }
+
+    private static RunOptions chaos(List<Experiment> experiments, boolean quick, Map<String, String> given) {
+        if (experiments.size() > 1) {
+            throw new IllegalArgumentException("chaos with other experiments (expected: chaos alone)");
+        }
+        ChaosTarget target = ChaosTarget.of(
+                given.getOrDefault("--target", ""),
+                given.getOrDefault("--management", ""),
+                System.getenv().getOrDefault(ChaosTarget.TOKEN, ""),
+                ChaosOptions.parse(given));
+        return new RunOptions(experiments, false, quick, 0, Optional.empty(), Optional.of(target));
+    }
+
+    /**
+     * Options of a quick chaos run.
+     *
+     * @param token the operator's; empty: the gateway has no tokens
+     */
+    public static RunOptions chaos(String gateway, String management, String token, ChaosOptions options) {
+        ChaosTarget target = ChaosTarget.of(gateway, management, token, options);
+        return new RunOptions(List.of(), false, true, 0, Optional.empty(), Optional.of(target));
     }
 
     /** Checks that the ports in the environment are valid and free. */
@@ -79,7 +123,7 @@ public record RunOptions(
     }
 
     boolean isRemote() {
-        return target.isPresent();
+        return target.isPresent() || chaos.isPresent();
     }
 
     String mode() {
@@ -88,6 +132,6 @@ public record RunOptions(
 
     /** The name of an experiment's results: those of a remote gateway are separate. */
     String resultName(Experiment experiment) {
-        return isRemote() ? experiment.name() + "-target" : experiment.name();
+        return target.isPresent() ? experiment.name() + "-target" : experiment.name();
     }
 }

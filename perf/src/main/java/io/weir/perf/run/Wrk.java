@@ -30,7 +30,7 @@ public record Wrk(long requests, long refused, double perSecond) {
     }
 
     /**
-     * Runs wrk with one thread.
+     * Runs wrk with one thread. A request counts as unanswered after ten seconds.
      *
      * @param prefix of the command, such as {@code taskset}
      * @throws UnansweredException if some requests were not answered
@@ -39,7 +39,14 @@ public record Wrk(long requests, long refused, double perSecond) {
             throws InterruptedException {
         List<String> command = Stream.concat(
                         prefix.stream(),
-                        Stream.of("wrk", "-t1", "-c" + connections, "-d" + time.toSeconds() + "s", uri))
+                        Stream.of(
+                                "wrk",
+                                "-t1",
+                                "-c" + connections,
+                                "-d" + time.toSeconds() + "s",
+                                "--timeout",
+                                "10s",
+                                uri))
                 .toList();
         return parse(processes.run(Role.GENERATOR, "wrk", command, time.plusMinutes(2)));
     }

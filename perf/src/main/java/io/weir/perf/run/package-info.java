@@ -20,6 +20,8 @@
  * <h2>A gateway elsewhere</h2>
  * The processes of a {@link io.weir.perf.run.RemoteTarget} are not started, limited or sampled. Its simulator
  * is healed at the end of the run in any case. The raw files are in {@code EXPERIMENT-target}.
+ * A {@link io.weir.perf.run.ChaosTarget} injects faults by itself: they end with the experiment, also on
+ * Ctrl-C, and no other one starts afterwards.
  *
  * <h2>Valid results</h2>
  * A run fails if an assertion does not hold, and if it is not valid ({@link io.weir.perf.run.RunValidity}):

@@ -102,6 +102,9 @@ record OwnOverloadScenario(Scenario.Options options) {
     /** Parses a line of h2load's log: the time of the request, its status, and its duration. */
     private static Request parse(String line) {
         String[] columns = line.split("\t", -1);
+        if (columns.length != 3) {
+            throw new IllegalArgumentException("h2load: \"" + line + "\" (expected: time, status and duration)");
+        }
         String outcome = columns[1].equals("200") ? Request.SUCCESS : "status-" + columns[1];
         return new Request("", Long.parseLong(columns[0]) / 1000, Long.parseLong(columns[2]), PATH, outcome);
     }

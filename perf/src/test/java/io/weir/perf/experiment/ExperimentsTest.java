@@ -27,6 +27,11 @@ class ExperimentsTest {
         "containment --target, --target (expected: a URL)",
         "containment --target http://127.0.0.1:1, --target alone",
         "containment --faults http://127.0.0.1:1, --faults alone",
+        "containment --route orders=/orders, --route",
+        "containment --rate, --rate",
+        "chaos, chaos",
+        "chaos --target http://127.0.0.1:1, chaos",
+        "chaos --target http://127.0.0.1:1 --faults http://127.0.0.1:1, chaos",
         "containment --cpus 2 --target http://127.0.0.1:1 --faults http://127.0.0.1:1, --cpus with --target"
     })
     void refusesBeforeAnythingIsBuilt(String line, String refusal) throws Exception {

@@ -76,7 +76,7 @@ class ScenarioIT {
                         one of two answers 500, 20/s: callers without an answer in time
                     """)
     @Execution(ExecutionMode.CONCURRENT)
-    @ResourceLock(BUSY)
+    @ResourceLock(CALM)
     void instancesBreakPromisesOnlyWithoutProtection(String without, String broken, String perhaps) throws Exception {
         assertBroken("instances", without, broken, perhaps);
     }
