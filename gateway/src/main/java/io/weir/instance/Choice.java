@@ -13,10 +13,10 @@ import org.jspecify.annotations.Nullable;
  * the mean 1. Latencies that differ by less than a half count as equal: otherwise, chance would send all
  * calls to one of two instances that are equally fast.
  *
- * <p>An instance that has failed its last calls cools down, and the other one gets the call: an error is often
- * faster than an answer, so latency alone would prefer an instance that fails. If the other one is late, it
- * may be cold, or hang. It gets the call if it has less than 2<sup>n</sup> calls, where n is the number of the
- * failures in a row. Where all cool down, the load decides.
+ * <p>An instance that has failed its last calls cools down, and the other one gets the call: an error is
+ * often faster than an answer, so latency alone would prefer an instance that fails. If the other one is
+ * late, it may be cold, or hang. It gets the call if it has less than 2<sup>n</sup> calls, where n is the
+ * number of the failures in a row. Where all cool down, the load decides.
  *
  * <p>An instance whose higher latency alone has kept calls away gets an occasional call ({@link
  * Exploration}). Otherwise one slow answer, such as the first one of a cold JVM, would keep calls away until

@@ -10,7 +10,8 @@ import java.util.concurrent.TimeUnit;
  *
  * <p>Source: Finagle's {@code PeakEwma}. An average that follows both directions slowly sends calls into an
  * instance for seconds after it has become slow. Finagle's average falls in ten seconds, also with answers:
- * then, after a short disturbance of all instances, one that is always slow looks like the others for seconds.
+ * then, after a short disturbance of all instances, one that is always slow looks like the others for
+ * seconds.
  */
 // Concurrency: two threads that record at once may lose one of the two samples; benign. A reader may combine
 // the value of one sample with the time of another one; the error is the decay of that time.

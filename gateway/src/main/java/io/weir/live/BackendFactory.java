@@ -136,7 +136,6 @@ public final class BackendFactory {
                 retryBudget,
                 serviceTime.littlesLaw());
         meters.onRejected(registered::publishRejected);
-        meters.showAddresses(source);
         limit.onLearnt(new LimitLog(name, limit, nanoClock)::changed);
         Backend backend = new Backend(
                 backendSettings(name, properties),

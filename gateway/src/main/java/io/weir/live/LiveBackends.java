@@ -167,6 +167,7 @@ public final class LiveBackends implements AutoCloseable {
         }
         resizeBulkhead(next);
         backend.streams().resize(next.properties().maxStreams(), 0);
+        next.meters().showAddresses(next.source());
         if (before != null) {
             if (before.source() != next.source()) {
                 before.source().close();
@@ -177,7 +178,6 @@ public final class LiveBackends implements AutoCloseable {
                     next.instances().all().forEach(instance -> instance.health().configure(next.healthSettings()));
                 }
             }
-            next.meters().showAddresses(next.source());
             next.meters()
                     .replaceParts(
                             next.properties()

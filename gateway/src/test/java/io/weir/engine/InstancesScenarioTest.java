@@ -211,7 +211,9 @@ class InstancesScenarioTest {
         }
     }
 
-    /** One instance fails its last calls, and the other one hangs: the calls must not all go to the latter. */
+    /**
+     * One instance fails its last calls, and the other one hangs: the calls must not all go to the latter.
+     */
     @Test
     void sendsCallsToACoolingInstanceWhereTheOtherOneHangs() {
         InstancesSimulation simulation = calm(2, 300);

@@ -83,7 +83,9 @@ final class InstancesSimulation {
             this.instance = instance;
         }
 
-        /** The service time: if the instance is cold, ten times as long at first, as usual after five seconds. */
+        /**
+         * The service time: if the instance is cold, ten times as long at first, as usual after five seconds.
+         */
         private long serviceNanos(long now) {
             if (lateAnswers > 0) {
                 lateAnswers--;
