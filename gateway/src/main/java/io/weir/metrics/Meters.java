@@ -344,8 +344,8 @@ public enum Meters {
             "weir.instance.latency",
             Kind.GAUGE,
             "seconds",
-            "Usual latency of the instance, by which the calls are distributed: it rises at once and decays in ten"
-                    + " seconds; 0 if not known. Of 'others', the highest one.",
+            "Usual latency of the instance, by which the calls are distributed: it rises at once and falls"
+                    + " with faster answers; 0 if not known. Of 'others', the highest one.",
             "backend",
             "instance"),
     /** Shows an instance that fails again and again. */
@@ -365,6 +365,14 @@ public enum Meters {
             "backend",
             "instance",
             "state"),
+    /** Shows that the addresses of a backend are no longer looked up. */
+    ADDRESSES_STALE(
+            "weir.addresses.stale",
+            Kind.GAUGE,
+            "seconds",
+            "Time for which the look-ups of the backend's addresses, in DNS or the discovery, have failed in a row. The"
+                    + " last known addresses stay in use. 0 if the last look-up succeeded, or if the addresses are listed.",
+            "backend"),
     /** The balance of the retry budget. */
     RETRY_BUDGET("weir.retry.budget", Kind.GAUGE, null, "Retries that the retry budget allows now.", "backend"),
     /** λ. */
