@@ -2,11 +2,15 @@ package io.weir.authentication;
 
 import com.nimbusds.jose.JOSEObjectType;
 import com.nimbusds.jose.JWSAlgorithm;
+import com.nimbusds.jose.JWSHeader;
+import com.nimbusds.jose.jwk.JWK;
 import com.nimbusds.jose.jwk.JWKSet;
+import com.nimbusds.jose.jwk.RSAKey;
 import com.nimbusds.jose.jwk.source.ImmutableJWKSet;
 import com.nimbusds.jose.proc.DefaultJOSEObjectTypeVerifier;
 import com.nimbusds.jose.proc.JWSVerificationKeySelector;
 import com.nimbusds.jose.proc.SecurityContext;
+import com.nimbusds.jose.util.Base64URL;
 import com.nimbusds.jwt.proc.DefaultJWTProcessor;
 import java.time.Clock;
 import java.time.Instant;
@@ -150,6 +154,30 @@ public final class Issuer {
         } catch (JwtException e) {
             return refuse("not signed by the issuer, or malformed");
         }
+    }
+
+    /**
+     * Refuses a token of its own, whose signature cannot verify. That loads the classes of a verification, so
+     * that the first caller's token does not stop an event loop for the time of it. Called in the background.
+     *
+     * @return false if no key is known yet
+     */
+    boolean warmUp() {
+        Verifier present = verifier();
+        if (present == null) {
+            return false;
+        }
+        JWK key = present.keys.getKeys().getFirst();
+        JWSHeader header = new JWSHeader.Builder(key instanceof RSAKey ? JWSAlgorithm.RS256 : JWSAlgorithm.ES256)
+                .keyID(key.getKeyID())
+                .build();
+        String token = header.toBase64URL() + "." + Base64URL.encode("{}") + "." + Base64URL.encode(new byte[1]);
+        try {
+            var _ = present.decoder.decode(token);
+        } catch (JwtException e) {
+            // As intended.
+        }
+        return true;
     }
 
     private VerifiedToken accept(Jwt jwt) {

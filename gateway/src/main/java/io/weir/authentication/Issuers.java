@@ -15,6 +15,8 @@ import java.util.function.DoubleSupplier;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The issuers in force. A change of the configuration keeps the known keys of an issuer whose {@code iss}
@@ -26,6 +28,8 @@ import org.jspecify.annotations.Nullable;
 // Concurrency: changes are guarded by this. Requests use the issuers that their route holds, not this object.
 public final class Issuers implements AutoCloseable {
 
+    private static final Logger log = LoggerFactory.getLogger(Issuers.class);
+
     private static final long CHECK_SECONDS = 1;
 
     private final Clock clock;
@@ -35,6 +39,7 @@ public final class Issuers implements AutoCloseable {
     private final Function<IssuerProperties, KeySource> sources;
     private final boolean hasThread;
     private volatile Map<String, Issuer> inForce = Map.of();
+    private volatile boolean isWarm;
     private @Nullable ScheduledExecutorService thread;
     private @Nullable HttpClient http;
 
@@ -114,9 +119,17 @@ public final class Issuers implements AutoCloseable {
         }
     }
 
-    /** Begins the fetches that are due. */
+    /** Begins the fetches that are due, and warms up the verification once the first keys are known. */
     void refreshIfDue() {
-        inForce.values().forEach(issuer -> issuer.keys().refreshIfDue());
+        try {
+            inForce.values().forEach(issuer -> issuer.keys().refreshIfDue());
+            if (!isWarm) {
+                isWarm = inForce.values().stream().anyMatch(Issuer::warmUp);
+            }
+        } catch (RuntimeException e) {
+            // The next check follows in any case.
+            log.error("The check of the issuers' keys failed", e);
+        }
     }
 
     private synchronized HttpClient http() {

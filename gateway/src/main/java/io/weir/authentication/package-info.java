@@ -30,8 +30,8 @@
  *   <li>A set without any usable key counts as a failed fetch.
  * </ul>
  *
- * <p><b>Cost.</b> The check of an RSA signature takes about 50 µs, which an event loop can spare once for a
- * token, but not for each request: it would be more than the rest of the forwarding.
+ * <p><b>Cost.</b> The check of an RSA signature takes 0.1 to 0.2 ms on a busy core, which an event loop can
+ * spare once for a token, but not for each request: it would be more than the rest of the forwarding.
  * {@link io.weir.authentication.TokenCache} keeps verified tokens until they expire or the keys change. It is
  * bounded in number and in size, and contains only tokens that an issuer has signed. A route without
  * authentication costs one comparison with null.

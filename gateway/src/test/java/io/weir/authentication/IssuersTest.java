@@ -104,6 +104,20 @@ class IssuersTest {
     }
 
     @Test
+    void warmsUpWithoutCountingATokenOnceKeysAreKnown() {
+        Issuer corp = apply("corp", CORP);
+        assertThat(corp.warmUp()).isFalse();
+        issuers.refreshIfDue();
+        source("http://one/keys").answer(TestIssuer.publicKeys(TestIssuer.ELLIPTIC));
+
+        issuers.refreshIfDue();
+
+        assertThat(corp.warmUp()).isTrue();
+        assertThat(corp.refusedTokens()).isZero();
+        assertThat(source("http://one/keys").fetches).hasSize(1);
+    }
+
+    @Test
     void planChangesNothing() {
         Issuer corp = applyWithKeys();
         int before = sources.size();

@@ -94,7 +94,7 @@ class Chaos extends Experiment {
             require(context, fault, judge.waitingInVain(during, load.beginMillis(phase)));
         }
         require(context, fault, judge.recovery(after, load.endMillis(phase)));
-        context.fact(fault + ".calls", calls, "calls");
+        context.fact(fault + ".calls", (double) calls, "calls");
         context.fact(fault + ".neighbour.success", neighbour.successPercent(), "%");
         context.fact(fault + ".neighbour.p99.calm", calm.percentile(99), "ms");
         context.fact(fault + ".neighbour.p99", neighbour.percentile(99), "ms");
