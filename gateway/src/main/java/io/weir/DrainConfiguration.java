@@ -12,6 +12,7 @@ import io.weir.live.LiveBackends;
 import io.weir.live.RetiredGenerations;
 import io.weir.overload.OverloadSampler;
 import java.time.Duration;
+import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.availability.AvailabilityChangeEvent;
 import org.springframework.boot.availability.ReadinessState;
 import org.springframework.context.ApplicationContext;
@@ -35,12 +36,14 @@ class DrainConfiguration {
             Engine engine,
             GeneralDoor door,
             EdgeServer edge,
+            ObjectProvider<RedirectServer> redirects,
             BusyParts busyParts) {
         Drainer.Listener listener = new Drainer.Listener() {
             @Override
             public void announced() {
                 AvailabilityChangeEvent.publish(context, ReadinessState.REFUSING_TRAFFIC);
                 edge.connections().drain();
+                redirects.ifAvailable(server -> server.connections().drain());
             }
 
             @Override

@@ -6,6 +6,7 @@ import io.weir.edge.EdgeServerCustomizer;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.reactor.netty.NettyReactiveWebServerFactory;
 import org.springframework.boot.ssl.SslBundles;
+import org.springframework.boot.web.server.Http2;
 import org.springframework.boot.web.server.Ssl;
 import org.springframework.boot.web.server.WebServerFactoryCustomizer;
 
@@ -40,6 +41,10 @@ final class EdgeServer implements WebServerFactoryCustomizer<NettyReactiveWebSer
                 ssl.setCiphers(CipherSuites.DEFAULT.toArray(String[]::new));
             }
             factory.setSslBundles(CipherSuites.byDefault(sslBundles));
+            Http2 http2 = factory.getHttp2();
+            if (http2 == null || !http2.isEnabled()) {
+                edge.refuseHttp2();
+            }
         }
         factory.addServerCustomizers(
                 edge,

@@ -1,5 +1,6 @@
 package io.weir;
 
+import io.weir.authentication.Issuers;
 import io.weir.config.WeirProperties;
 import io.weir.config.check.ConfigurationReader;
 import io.weir.config.check.ConfigurationSnapshot;
@@ -66,12 +67,13 @@ class ReloadConfiguration {
     ConfigurationApplier configurationApplier(
             LiveBackends backends,
             RoutesFactory routes,
+            Issuers issuers,
             LiveRoutes liveRoutes,
             RetiredGenerations retiredGenerations,
             EdgeMeters edgeMeters,
             SpringCloudGateway springCloudGateway) {
         return new ConfigurationApplier(
-                backends, routes, liveRoutes, retiredGenerations, edgeMeters, springCloudGateway);
+                backends, routes, issuers, liveRoutes, retiredGenerations, edgeMeters, springCloudGateway);
     }
 
     @Bean

@@ -1,35 +1,54 @@
 package io.weir;
 
 import io.micrometer.observation.ObservationRegistry;
+import io.weir.authentication.Issuers;
 import io.weir.cluster.GatewayCount;
+import io.weir.compression.CompressionMemory;
 import io.weir.config.WeirProperties;
 import io.weir.door.BackendAnswerFilter;
 import io.weir.door.BackendRoutingFilter;
 import io.weir.door.FrontDoor;
 import io.weir.door.GeneralDoor;
+import io.weir.door.HttpsRedirect;
 import io.weir.door.LiveRoutes;
 import io.weir.door.RefusalHandler;
 import io.weir.door.RouteCompiler;
 import io.weir.door.WeirRoutePredicateHandlerMapping;
 import io.weir.drain.Drain;
 import io.weir.edge.ClientLimits;
+import io.weir.edge.EdgeProperties;
 import io.weir.edge.EdgeServerCustomizer;
+import io.weir.edge.VirtualHosts;
 import io.weir.engine.Engine;
 import io.weir.live.ConfigurationApplier;
 import io.weir.live.GeneralRoutesFactory;
 import io.weir.live.LiveBackends;
 import io.weir.live.RouteRecorders;
 import io.weir.live.RoutesFactory;
+import io.weir.metrics.IssuerMeters;
+import io.weir.metrics.MeterBook;
+import io.weir.metrics.SharedRateLimitMeters;
 import io.weir.overload.OverloadGuard;
+import io.weir.ratelimit.RedisBuckets;
+import io.weir.ratelimit.SharedBuckets;
+import java.time.Clock;
 import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.annotation.AnnotatedBeanDefinition;
 import org.springframework.beans.factory.annotation.Qualifier;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.boot.ssl.SslBundles;
+import org.springframework.boot.web.server.Ssl;
+import org.springframework.boot.web.server.autoconfigure.ServerProperties;
 import org.springframework.cloud.gateway.config.GatewayProperties;
 import org.springframework.cloud.gateway.config.GlobalCorsProperties;
+import org.springframework.cloud.gateway.filter.GlobalFilter;
 import org.springframework.cloud.gateway.filter.factory.GatewayFilterFactory;
 import org.springframework.cloud.gateway.handler.FilteringWebHandler;
 import org.springframework.cloud.gateway.handler.predicate.RoutePredicateFactory;
@@ -42,11 +61,16 @@ import org.springframework.core.convert.ConversionService;
 import org.springframework.core.env.Environment;
 import org.springframework.util.StringUtils;
 import org.springframework.web.reactive.accept.ApiVersionStrategy;
+import org.springframework.web.server.WebFilter;
 import org.springframework.web.server.adapter.WebHttpHandlerBuilder;
 
 /** Wires the server, the routes, and the two doors through which requests enter the engine. */
 @Configuration(proxyBeanMethods = false)
 class RoutingConfiguration {
+
+    /** Filters of these packages have no effect that a compiled route lacks. */
+    private static final List<String> OWN_PACKAGES = List.of(
+            "org.springframework.cloud.gateway.", "org.springframework.boot.", "org.springframework.web.", "io.weir.");
 
     @Bean
     RouteCompiler routeCompiler(
@@ -54,6 +78,7 @@ class RoutingConfiguration {
             List<GatewayFilterFactory<?>> filters,
             ConfigurationService configuration,
             GlobalCorsProperties cors,
+            ConfigurableListableBeanFactory beans,
             Environment environment) {
         return new RouteCompiler(
                 predicates.stream().collect(Collectors.toMap(RoutePredicateFactory::name, Function.identity())),
@@ -61,14 +86,19 @@ class RoutingConfiguration {
                 configuration,
                 environment.getProperty(
                         "spring.cloud.gateway.server.webflux.predicate.host.include-port", Boolean.class, true),
-                whyNotCompiled(cors, environment));
+                whyNotCompiled(cors, beans, environment));
     }
 
     /**
      * The setting that makes Spring change every request, so that no route can be compiled; null: there is
      * none.
      */
-    private static @Nullable String whyNotCompiled(GlobalCorsProperties cors, Environment environment) {
+    private static @Nullable String whyNotCompiled(
+            GlobalCorsProperties cors, ConfigurableListableBeanFactory beans, Environment environment) {
+        String foreign = foreignFilter(beans);
+        if (foreign != null) {
+            return foreign;
+        }
         if (!cors.getCorsConfigurations().isEmpty()) {
             return "spring.cloud.gateway.server.webflux.globalcors is set";
         }
@@ -77,14 +107,58 @@ class RoutingConfiguration {
                 : null;
     }
 
+    /**
+     * A filter of an extension for all requests, by its bean's name; null: there is none. Compiled routes do
+     * not run it, so that it could be missed where it protects something.
+     */
+    static @Nullable String foreignFilter(ConfigurableListableBeanFactory beans) {
+        for (Class<?> kind : List.of(GlobalFilter.class, WebFilter.class)) {
+            for (String name : beans.getBeanNamesForType(kind, true, false)) {
+                if (OWN_PACKAGES.stream().noneMatch(origin(beans, name)::startsWith)) {
+                    return kind.getSimpleName() + ' ' + name;
+                }
+            }
+        }
+        return null;
+    }
+
+    /** The class whose method makes a bean, or else the class of the bean. */
+    private static String origin(ConfigurableListableBeanFactory beans, String name) {
+        if (beans.containsBeanDefinition(name)
+                && beans.getBeanDefinition(name) instanceof AnnotatedBeanDefinition annotated
+                && annotated.getFactoryMethodMetadata() != null) {
+            return annotated.getFactoryMethodMetadata().getDeclaringClassName();
+        }
+        Class<?> type = beans.getType(name, false);
+        return type == null ? "" : type.getName();
+    }
+
     @Bean
     RoutesFactory routesFactory(
             ApplicationContext context,
             @Qualifier("webFluxConversionService") ConversionService conversion,
             RouteCompiler compiler,
             RouteRecorders recorders,
-            Engine engine) {
-        return new RoutesFactory(new GeneralRoutesFactory(context, conversion), compiler, recorders, engine::nanoTime);
+            Engine engine,
+            WeirProperties properties,
+            ObjectProvider<SharedBuckets> sharedBuckets) {
+        return new RoutesFactory(
+                new GeneralRoutesFactory(context, conversion),
+                compiler,
+                recorders,
+                engine::nanoTime,
+                new CompressionMemory(properties.edge().compressionMemory().toBytes()),
+                sharedBuckets.getIfAvailable());
+    }
+
+    @Bean(destroyMethod = "close")
+    Issuers issuers(MeterBook meterBook) {
+        IssuerMeters meters = new IssuerMeters(meterBook);
+        return new Issuers(
+                Clock.systemUTC(),
+                System::nanoTime,
+                () -> ThreadLocalRandom.current().nextDouble(),
+                meters::show);
     }
 
     /** Replaces Spring Cloud Gateway's own bean of this name, so that its parts use these routes too. */
@@ -95,10 +169,11 @@ class RoutingConfiguration {
             GatewayProperties gateway,
             LiveBackends backends,
             ObjectProvider<GatewayCount> gateways,
-            RoutesFactory routes) {
+            RoutesFactory routes,
+            Issuers issuers) {
         // Counts the gateways first, so that the backends start with this gateway's share.
         gateways.ifAvailable(count -> {});
-        return new LiveRoutes(ConfigurationApplier.initialRoutes(backends, routes, properties, gateway));
+        return new LiveRoutes(ConfigurationApplier.initialRoutes(backends, routes, issuers, properties, gateway));
     }
 
     /** Replaces Spring Cloud Gateway's own handler mapping. */
@@ -145,7 +220,8 @@ class RoutingConfiguration {
             GeneralDoor generalDoor,
             WeirProperties properties,
             ClientLimits clients,
-            EdgeRecorder recorder) {
+            EdgeRecorder recorder,
+            ServerProperties server) {
         return new FrontDoor(
                 WebHttpHandlerBuilder.applicationContext(context)
                         .observationRegistry(ObservationRegistry.NOOP)
@@ -155,7 +231,33 @@ class RoutingConfiguration {
                 generalDoor,
                 properties.edge(),
                 clients,
+                virtualHosts(server.getSsl()),
                 recorder);
+    }
+
+    /** The hosts with certificates of their own; null: no request can reach a wrong one. */
+    private static @Nullable VirtualHosts virtualHosts(@Nullable Ssl ssl) {
+        return ssl == null || !Ssl.isEnabled(ssl) || ssl.getServerNameBundles().isEmpty()
+                ? null
+                : new VirtualHosts(
+                        ssl.getServerNameBundles().stream()
+                                .collect(Collectors.toMap(
+                                        Ssl.ServerNameSslBundle::serverName, Ssl.ServerNameSslBundle::bundle)),
+                        Objects.requireNonNullElse(ssl.getBundle(), ""));
+    }
+
+    /** Nothing of Redis is loaded unless it is configured. */
+    @Configuration(proxyBeanMethods = false)
+    @ConditionalOnProperty("weir.rate-limit.redis.uri")
+    static class RedisConfiguration {
+
+        @Bean(destroyMethod = "close")
+        RedisBuckets redisBuckets(WeirProperties properties, MeterBook meterBook) {
+            RedisBuckets buckets = new RedisBuckets(
+                    Objects.requireNonNull(properties.rateLimit().redis()), System::nanoTime);
+            SharedRateLimitMeters.show(meterBook, buckets::isAvailable, buckets::localDecisions);
+            return buckets;
+        }
     }
 
     @Bean
@@ -177,5 +279,32 @@ class RoutingConfiguration {
         GatewayShedding shedding = new GatewayShedding(guard, routes, hasPriorityHeader);
         return new EdgeServer(
                 new EdgeServerCustomizer(properties.edge(), drain, clients, recorder, shedding), sslBundles, door);
+    }
+
+    @Bean
+    @ConditionalOnProperty("weir.edge.redirect-port")
+    RedirectServer redirectServer(
+            WeirProperties properties,
+            Drain drain,
+            ClientLimits clients,
+            EdgeRecorder recorder,
+            OverloadGuard guard,
+            ObjectProvider<LiveRoutes> routes,
+            ServerProperties server,
+            Environment environment) {
+        EdgeProperties edge = properties.edge();
+        GatewayShedding shedding = new GatewayShedding(guard, routes, edge.priorityHeader() != null);
+        int port = Objects.requireNonNull(edge.redirectPort(), "redirectPort");
+        return new RedirectServer(
+                EdgeServerCustomizer.ofRedirects(edge, drain, clients, recorder, shedding),
+                server.getAddress(),
+                port,
+                () -> new HttpsRedirect(edge, redirectToPort(edge, environment), recorder));
+    }
+
+    /** The port of https that callers use: as configured, or the port in use by the gateway's own server. */
+    private static int redirectToPort(EdgeProperties edge, Environment environment) {
+        Integer configured = edge.redirectToPort();
+        return configured == null ? environment.getRequiredProperty("local.server.port", Integer.class) : configured;
     }
 }

@@ -42,6 +42,7 @@ class ArchitectureTest {
             Map.entry("faults", Set.of()),
             // Networks.
             Map.entry("access", Set.of("edge")),
+            Map.entry("authentication", Set.of()),
             // A fallback has a bulkhead of its own.
             Map.entry("fallback", Set.of("limit")));
 
@@ -70,6 +71,9 @@ class ArchitectureTest {
                     "ratelimit",
                     "faults",
                     "access",
+                    "cors",
+                    "compression",
+                    "authentication",
                     "edge",
                     "cluster",
                     "drain"),
@@ -168,7 +172,9 @@ class ArchitectureTest {
                         .and(not(resideInAnyPackage(
                                 "org.springframework.boot.context.properties..",
                                 "org.springframework.boot.convert..",
-                                "org.springframework.util.unit.."))))
+                                "org.springframework.util.unit..",
+                                // Validates tokens; only authentication may use it.
+                                "org.springframework.security.oauth2.."))))
                 .check(all);
     }
 
@@ -181,6 +187,18 @@ class ArchitectureTest {
                 .should()
                 .dependOnClassesThat()
                 .resideInAPackage("io.opentelemetry..")
+                .check(all);
+    }
+
+    /** No class of these libraries is loaded where no issuer of tokens is configured. */
+    @Test
+    void onlyAuthenticationKnowsSpringSecurity() {
+        noClasses()
+                .that()
+                .resideOutsideOfPackage("io.weir.authentication")
+                .should()
+                .dependOnClassesThat()
+                .resideInAnyPackage("org.springframework.security..", "com.nimbusds..")
                 .check(all);
     }
 

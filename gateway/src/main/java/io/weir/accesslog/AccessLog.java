@@ -2,6 +2,7 @@ package io.weir.accesslog;
 
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.util.concurrent.FastThreadLocal;
+import io.weir.authentication.VerifiedToken;
 import io.weir.door.RequestFacts;
 import io.weir.engine.Caller;
 import io.weir.engine.ExchangeOutcomes;
@@ -33,10 +34,10 @@ import org.slf4j.LoggerFactory;
  *
  * <p>The timestamp is the time when the request's head was decoded. Lines are in the order in which requests
  * ended. The path has no query, since a query may hold secrets. {@code reason} is the cause of the outcome
- * {@code fallback}; {@code detail} is the exact cause; {@code fault} is the fault that an operator has
- * injected into one of the attempts. Unknown values are left out. The backend is the last
- * one that was called; {@code instance} is its last instance, where it has several. Long values are
- * truncated.
+ * {@code fallback}; {@code detail} is the exact cause. {@code identity} is the caller's, from its token.
+ * {@code fault} is the fault that an operator has injected into one of the attempts. Unknown values are left
+ * out. The backend is the last one that was called; {@code instance} is its last instance, where it has
+ * several. Long values are truncated.
  *
  * <p>Of the requests that are refused at their head while an event loop is overloaded, only a sample is
  * logged.
@@ -58,6 +59,7 @@ public final class AccessLog implements RouteObserver, AutoCloseable {
     private static final byte[] BACKEND = JsonLine.key("backend");
     private static final byte[] INSTANCE = JsonLine.key("instance");
     private static final byte[] PRIORITY = JsonLine.key("priority");
+    private static final byte[] IDENTITY = JsonLine.key("identity");
     private static final byte[] DOOR = JsonLine.key("door");
     private static final byte[] STATUS = JsonLine.key("status");
     private static final byte[] OUTCOME = JsonLine.key("outcome");
@@ -221,6 +223,8 @@ public final class AccessLog implements RouteObserver, AutoCloseable {
         }
         line.text(PRIORITY, exchange.priority().word(), WORD_CHARS);
         outcome(line, exchange.status(), ExchangeOutcomes.of(exchange), exchange.fallbackReason(), exchange.detail());
+        VerifiedToken token = exchange.token();
+        optional(line, IDENTITY, token == null ? null : token.identity(), TEXT_CHARS);
         InjectedFault fault = exchange.fault();
         if (fault != null) {
             line.text(FAULT, fault.type().word(), WORD_CHARS);

@@ -1,6 +1,9 @@
 package io.weir.config;
 
 import io.weir.access.AccessProperties;
+import io.weir.compression.CompressionProperties;
+import io.weir.cors.CorsProperties;
+import io.weir.authentication.RouteAuthenticationProperties;
 import io.weir.engine.Mode;
 import io.weir.fallback.FallbackProperties;
 import io.weir.health.RouteProbeMode;
@@ -31,6 +34,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param maxConcurrentCalls maximum number of concurrent calls of this route, without a queue; 1 to 1000000,
  *     at most the backend's; default: none.
  * @param access the callers that may use the route; anybody unless configured.
+ * @param authentication the proof of identity that callers must have; none unless configured.
  * @param rateLimit the quota of requests for each caller; off unless configured.
  * @param retry retries of failed calls; off unless configured.
  * @param fallback the answer in place of a refusal; off unless configured.
@@ -46,6 +50,8 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *     {@code Weight}; {@code header:NAME}, {@code cookie:NAME} or {@code client-address} (of an IPv6 address,
  *     its /64 network); the same for all routes of a group; default: none, chance decides. Requests without
  *     the header or cookie are divided by chance.
+ * @param cors the pages of other origins whose scripts may use the route; off unless configured.
+ * @param compression gzip for answers; off unless configured.
  */
 @ConfigurationPropertiesSource
 public record RouteProperties(
@@ -55,6 +61,7 @@ public record RouteProperties(
         @DefaultValue("request") Mode mode,
         @Nullable @Min(1) @Max(1_000_000) Integer maxConcurrentCalls,
         @Nullable @Valid @NestedConfigurationProperty AccessProperties access,
+        @Nullable @Valid @NestedConfigurationProperty RouteAuthenticationProperties authentication,
         @Nullable @Valid @NestedConfigurationProperty RateLimitProperties rateLimit,
         @Nullable @Valid @NestedConfigurationProperty RetryProperties retry,
         @Nullable @Valid @NestedConfigurationProperty FallbackProperties fallback,
@@ -63,4 +70,7 @@ public record RouteProperties(
         @DefaultValue("false") boolean preservePath,
 
         @Nullable @Pattern(regexp = HashKey.PATTERN, message = HashKey.EXPECTED)
-        String sticky) {}
+        String sticky,
+
+        @Nullable @Valid @NestedConfigurationProperty CorsProperties cors,
+        @Nullable @Valid @NestedConfigurationProperty CompressionProperties compression) {}

@@ -1,6 +1,7 @@
 package io.weir.config;
 
 import io.weir.accesslog.AccessLogProperties;
+import io.weir.authentication.AuthenticationProperties;
 import io.weir.cluster.ClusterProperties;
 import io.weir.drain.DrainProperties;
 import io.weir.edge.EdgeProperties;
@@ -8,6 +9,7 @@ import io.weir.faults.FaultInjectionProperties;
 import io.weir.limit.LittlesLawProperties;
 import io.weir.management.ManagementProperties;
 import io.weir.overload.OverloadProperties;
+import io.weir.ratelimit.SharedRateLimitProperties;
 import io.weir.tracing.TracingProperties;
 import jakarta.validation.Valid;
 import java.util.Map;
@@ -26,7 +28,9 @@ import org.springframework.validation.annotation.Validated;
  * @param routes settings of single routes, by the route's id.
  * @param allowUnprotectedRoutes whether routes may use {@code http://} URIs, which bypass all backend
  *     protections; for demonstrations only.
+ * @param authentication the issuers of tokens that routes can require, and the fields for backends.
  * @param edge limits for callers.
+ * @param rateLimit the counter that all gateways share, for rate limits of routes.
  * @param cluster the discovery of the gateways that share limits.
  * @param overload the limits above which the gateway sheds load to protect itself.
  * @param drain the shutdown of the gateway.
@@ -44,7 +48,9 @@ public record WeirProperties(
         @Nullable String dnsServer,
         @DefaultValue Map<String, @Valid RouteProperties> routes,
         @DefaultValue("false") boolean allowUnprotectedRoutes,
+        @DefaultValue @Valid @NestedConfigurationProperty AuthenticationProperties authentication,
         @DefaultValue @Valid @NestedConfigurationProperty EdgeProperties edge,
+        @DefaultValue @Valid @NestedConfigurationProperty SharedRateLimitProperties rateLimit,
         @DefaultValue @Valid @NestedConfigurationProperty ClusterProperties cluster,
         @DefaultValue @Valid @NestedConfigurationProperty OverloadProperties overload,
         @DefaultValue @Valid @NestedConfigurationProperty DrainProperties drain,

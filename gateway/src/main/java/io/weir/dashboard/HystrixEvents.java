@@ -55,10 +55,12 @@ final class HystrixEvents {
                     sum(outcomes, "1xx", "2xx", "3xx", "4xx", ExchangeOutcomes.OTHER),
                     sum(
                             outcomes,
+                            Reason.UNAUTHORIZED.word(),
                             Reason.FORBIDDEN.word(),
                             Reason.RATE_LIMITED.word(),
                             Reason.BAD_REQUEST.word(),
                             Reason.PAYLOAD_TOO_LARGE.word(),
+                            Reason.MISDIRECTED.word(),
                             Reason.URI_TOO_LONG.word(),
                             Reason.HEADERS_TOO_LARGE.word(),
                             Reason.CLIENT_TOO_SLOW.word()),

@@ -2,12 +2,14 @@ package io.weir.door;
 
 import static org.springframework.cloud.gateway.support.ServerWebExchangeUtils.GATEWAY_ROUTE_ATTR;
 
+import io.netty.buffer.Unpooled;
 import org.springframework.cloud.gateway.filter.GatewayFilterChain;
 import org.springframework.cloud.gateway.filter.GlobalFilter;
 import org.springframework.cloud.gateway.filter.NettyWriteResponseFilter;
 import org.springframework.cloud.gateway.route.Route;
 import org.springframework.core.Ordered;
 import org.springframework.core.io.buffer.DataBuffer;
+import org.springframework.http.HttpStatusCode;
 import org.springframework.http.server.reactive.ServerHttpResponse;
 import org.springframework.http.server.reactive.ServerHttpResponseDecorator;
 import org.springframework.web.server.ServerWebExchange;
@@ -36,7 +38,12 @@ public final class BackendAnswerFilter implements GlobalFilter, Ordered {
     @Override
     public Mono<Void> filter(ServerWebExchange exchange, GatewayFilterChain chain) {
         Route route = exchange.getRequiredAttribute(GATEWAY_ROUTE_ATTR);
-        door.request(exchange).matched(route.getId());
+        ChainRequest request = door.request(exchange);
+        request.matched(route.getId());
+        InboundRequest inbound = request.inbound();
+        inbound.use(request.routes().answers().of(route.getId()));
+        // A filter may answer instead of the backend.
+        inbound.writeCors();
         return chain.filter(exchange).then(Mono.defer(() -> {
             GeneralCaller caller = exchange.getAttribute(GeneralCaller.ATTRIBUTE);
             if (caller == null) {
@@ -44,10 +51,13 @@ public final class BackendAnswerFilter implements GlobalFilter, Ordered {
             }
             boolean isComplete = caller.hasCompleteBody();
             Flux<DataBuffer> body = caller.takeBody();
+            ServerHttpResponse response = exchange.getResponse();
             if (body == null) {
+                HttpStatusCode status = response.getStatusCode();
+                // Changes the head of the response to HEAD, and of one with status 304.
+                var _ = inbound.encode(status == null ? 0 : status.value(), Unpooled.EMPTY_BUFFER);
                 return Mono.empty();
             }
-            ServerHttpResponse response = exchange.getResponse();
             return response.writeWith(isComplete ? body : withHeadAtOnce(body, response));
         }));
     }
@@ -58,7 +68,7 @@ public final class BackendAnswerFilter implements GlobalFilter, Ordered {
      * the first buffer as content; then the head waits for the body.
      */
     private static Flux<DataBuffer> withHeadAtOnce(Flux<DataBuffer> body, ServerHttpResponse response) {
-        return response instanceof ServerHttpResponseDecorator
+        return response instanceof ServerHttpResponseDecorator && !(response instanceof CompressibleResponse)
                 ? body
                 : Flux.concat(Mono.fromSupplier(() -> response.bufferFactory().wrap(new byte[0])), body);
     }

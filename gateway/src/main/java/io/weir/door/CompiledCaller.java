@@ -5,7 +5,7 @@ import io.netty.channel.Channel;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http.HttpResponseStatus;
-import io.weir.edge.RequestTrailers;
+import io.weir.authentication.ClientCertificate;
 import io.weir.engine.Caller;
 import io.weir.engine.Engine;
 import io.weir.engine.Exchange;
@@ -106,6 +106,11 @@ final class CompiledCaller extends Mono<Void> implements Caller, DelegatingReque
     }
 
     @Override
+    public @Nullable ClientCertificate clientCertificate() {
+        return inbound.clientCertificate();
+    }
+
+    @Override
     public boolean hasBody() {
         return inbound.hasBody();
     }
@@ -122,7 +127,7 @@ final class CompiledCaller extends Mono<Void> implements Caller, DelegatingReque
 
     @Override
     public HttpHeaders requestTrailers() {
-        return RequestTrailers.of(channel());
+        return inbound.requestTrailers();
     }
 
     @Override
@@ -150,12 +155,13 @@ final class CompiledCaller extends Mono<Void> implements Caller, DelegatingReque
             filter.accept(toBackend);
         }
         inbound.completeBackendHead(toBackend, authority, route.preserveHost(), exchange.attemptPriority());
+        exchange.record().writeIdentity(toBackend);
     }
 
     @Override
     public void begin(int status, HttpHeaders headers, Publisher<ByteBuf> body) {
         if (tryWriteHead(status, headers)) {
-            inbound.response().send(body).then().subscribe(new WriteSubscriber());
+            inbound.response().send(inbound.encode(status, body)).then().subscribe(new WriteSubscriber());
         }
     }
 
@@ -165,13 +171,14 @@ final class CompiledCaller extends Mono<Void> implements Caller, DelegatingReque
             body.release();
             return;
         }
+        ByteBuf sent = inbound.encode(status, body);
         if (status == HttpResponseStatus.NOT_MODIFIED.code()) {
             // sendObject would replace the Content-Length of the unmodified resource.
-            body.release();
+            sent.release();
             new WriteSubscriber().onComplete();
             return;
         }
-        inbound.response().sendObject(body).then().subscribe(new WriteSubscriber());
+        inbound.response().sendObject(sent).then().subscribe(new WriteSubscriber());
     }
 
     /** Writes the head; if a filter fails, refuses with an internal error, as the general door does. */

@@ -17,6 +17,7 @@ import java.util.function.Consumer;
  * @param response the filters of the response's head, in order
  * @param preserveHost whether the backend sees the caller's {@code Host}
  * @param preservePath whether the backend sees the path as received; then {@code path} is empty
+ * @param answers the changes of the responses, apart from the filters
  */
 public record CompiledRoute(
         Route route,
@@ -26,7 +27,8 @@ public record CompiledRoute(
         List<Consumer<HttpHeaders>> request,
         List<Consumer<HttpHeaders>> response,
         boolean preserveHost,
-        boolean preservePath) {
+        boolean preservePath,
+        AnswerRules answers) {
 
     /** A filter of the raw path. */
     @FunctionalInterface

@@ -1,17 +1,19 @@
 package io.weir.door;
 
-import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.util.AttributeKey;
 import io.netty.util.NetUtil;
+import io.weir.cors.CorsRule;
+import io.weir.authentication.ReservedFields;
 import io.weir.edge.CallerPeer;
 import io.weir.edge.ClientLimits;
 import io.weir.edge.EdgeProperties;
 import io.weir.edge.Forwarding;
 import io.weir.edge.MalformedTargetException;
 import io.weir.edge.RequestTarget;
+import io.weir.edge.VirtualHosts;
 import io.weir.engine.Engine;
 import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
@@ -59,6 +61,7 @@ public final class FrontDoor implements HttpHandler {
     private final @Nullable PriorityHeader priorityHeader;
     private final long readIdleNanos;
     private final ClientLimits clients;
+    private final @Nullable VirtualHosts virtualHosts;
     private final DoorListener listener;
 
     /**
@@ -70,6 +73,7 @@ public final class FrontDoor implements HttpHandler {
      * @param generalDoor follows requests through WebFlux's handler
      * @param properties the edge's properties
      * @param clients limits the requests of each client
+     * @param virtualHosts the hosts with certificates of their own; null: none
      * @param listener receives requests that have no exchange
      */
     public FrontDoor(
@@ -79,6 +83,7 @@ public final class FrontDoor implements HttpHandler {
             GeneralDoor generalDoor,
             EdgeProperties properties,
             ClientLimits clients,
+            @Nullable VirtualHosts virtualHosts,
             DoorListener listener) {
         this.webFlux = webFlux;
         this.engine = engine;
@@ -90,6 +95,7 @@ public final class FrontDoor implements HttpHandler {
         this.priorityHeader = header == null ? null : new PriorityHeader(header, forwarding, listener);
         this.readIdleNanos = properties.readIdleTimeout().toNanos();
         this.clients = clients;
+        this.virtualHosts = virtualHosts;
         this.listener = listener;
     }
 
@@ -132,25 +138,60 @@ public final class FrontDoor implements HttpHandler {
             // The target's authority overrides Host (RFC 9112, 3.2.2), for the match and for the backend.
             in.requestHeaders().set(HttpHeaderNames.HOST, target.authority());
         }
+        if (virtualHosts != null && isMisdirected(virtualHosts, in)) {
+            return refuse(Refusal.of(Reason.MISDIRECTED, null), inbound(in, out, target, NONE));
+        }
         Refusal overLimit = clients.limitsRequests() ? clients.begin(channelOf(in), forwardedAddress(in)) : null;
         if (overLimit != null) {
             return refuse(overLimit, inbound(in, out, target, NONE));
         }
         Routes current = routes.get();
+        ReservedFields reserved = current.reservedFields();
+        if (reserved != null) {
+            // Before the match: no predicate, filter or backend sees a forged field.
+            reserved.removeFrom(in.requestHeaders());
+        }
         WeightedGroups.Draw draw = current.weights().isEmpty()
                 ? null
                 : new WeightedGroups.Draw(in.requestHeaders(), () -> callerNetwork(in));
-        return switch (current.table().match(request, target.path(), draw)) {
-            case RouteTable.Compiled compiled -> serve(compiled.route(), in, out, target, arrivedAtNanos);
+        RouteTable.Match match = current.table().match(request, target.path(), draw);
+        if (current.answers().hasCors() && CorsRule.isPreflight(in.method(), in.requestHeaders())) {
+            RouteTable.Match asked = current.table().match(Preflight.asked(request), target.path(), draw);
+            if (asked instanceof RouteTable.Compiled(CompiledRoute route)
+                    && route.answers().cors() != null) {
+                return Preflight.answer(route, inbound(in, out, target, COMPILED), listener, engine, arrivedAtNanos);
+            }
+            if (asked == RouteTable.Other.GENERAL) {
+                match = asked;
+            }
+        }
+        return switch (match) {
+            case RouteTable.Compiled compiled -> serve(compiled.route(), in, out, target, reserved, arrivedAtNanos);
             case RouteTable.Other.GENERAL -> {
                 unifySpelling(in.requestHeaders());
                 InboundRequest inbound = inbound(in, out, target, GENERAL);
+                inbound.reserve(reserved);
+                ChainRequest chained = generalDoor.request(inbound, current, draw, arrivedAtNanos);
                 yield generalDoor.runChain(
-                        generalDoor.request(inbound, current, draw, arrivedAtNanos),
-                        webFlux.handle(normalise(request, in, target), response));
+                        chained,
+                        webFlux.handle(
+                                normalise(request, in, target),
+                                current.answers().hasCompression()
+                                        ? new CompressibleResponse(response, chained)
+                                        : response));
             }
             case RouteTable.Other.NONE -> refuse(Refusal.of(Reason.NO_ROUTE, null), inbound(in, out, target, NONE));
         };
+    }
+
+    /** A trusted proxy opens its connections for itself, not for one of the hosts. */
+    private boolean isMisdirected(VirtualHosts hosts, HttpServerRequest in) {
+        Channel channel = channelOf(in);
+        if (!hosts.isMisdirected(channel, in.requestHeaders().get(HttpHeaderNames.HOST))) {
+            return false;
+        }
+        InetSocketAddress peer = CallerPeer.of(channel);
+        return peer == null || !forwarding.isTrusted(peer);
     }
 
     private Mono<Void> serve(
@@ -158,6 +199,7 @@ public final class FrontDoor implements HttpHandler {
             HttpServerRequest in,
             HttpServerResponse out,
             RequestTarget target,
+            @Nullable ReservedFields reserved,
             long arrivedAtNanos) {
         if (route.preservePath()) {
             try {
@@ -167,6 +209,8 @@ public final class FrontDoor implements HttpHandler {
             }
         }
         InboundRequest inbound = inbound(in, out, target, COMPILED);
+        inbound.use(route.answers());
+        inbound.reserve(reserved);
         Refusal overloaded = inbound.refusalByDelay(engine, route.route());
         return overloaded == null
                 ? new CompiledCaller(engine, route, inbound, arrivedAtNanos, properties.serverTiming())
@@ -244,7 +288,6 @@ public final class FrontDoor implements HttpHandler {
 
     private Mono<Void> refuse(Refusal refusal, InboundRequest inbound) {
         listener.refused(refusal, inbound);
-        ByteBuf body = inbound.writeRefusal(refusal);
-        return inbound.response().sendObject(body).then().doOnSuccess(nothing -> inbound.limitReadTime());
+        return inbound.sendRefusal(refusal);
     }
 }

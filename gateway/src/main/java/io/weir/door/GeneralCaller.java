@@ -4,8 +4,8 @@ import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpMethod;
+import io.weir.authentication.ClientCertificate;
 import io.weir.edge.HopByHop;
-import io.weir.edge.RequestTrailers;
 import io.weir.edge.Via;
 import io.weir.engine.Caller;
 import io.weir.engine.Engine;
@@ -175,6 +175,11 @@ final class GeneralCaller implements Caller, DelegatingRequestFacts {
     }
 
     @Override
+    public @Nullable ClientCertificate clientCertificate() {
+        return inbound.clientCertificate();
+    }
+
+    @Override
     public boolean hasBody() {
         org.springframework.http.HttpHeaders headers = web.getRequest().getHeaders();
         if (headers.getFirst("Transfer-Encoding") != null) {
@@ -192,7 +197,7 @@ final class GeneralCaller implements Caller, DelegatingRequestFacts {
 
     @Override
     public HttpHeaders requestTrailers() {
-        return RequestTrailers.of(channel());
+        return inbound.requestTrailers();
     }
 
     /**
@@ -214,6 +219,7 @@ final class GeneralCaller implements Caller, DelegatingRequestFacts {
     public void writeHead(HttpHeaders toBackend, String authority) {
         web.getRequest().getHeaders().forEach(toBackend::set);
         inbound.completeBackendHead(toBackend, authority, preserveHost, exchange.attemptPriority());
+        exchange.record().writeIdentity(toBackend);
     }
 
     @Override

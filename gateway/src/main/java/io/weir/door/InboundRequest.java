@@ -17,6 +17,10 @@ import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2StreamChannel;
 import io.netty.util.AsciiString;
 import io.netty.util.concurrent.ScheduledFuture;
+import io.weir.compression.CompressionRule;
+import io.weir.cors.CorsRule;
+import io.weir.authentication.ClientCertificate;
+import io.weir.authentication.ReservedFields;
 import io.weir.deadline.CallerTimeout;
 import io.weir.edge.CallerPeer;
 import io.weir.edge.Forwarding;
@@ -24,6 +28,7 @@ import io.weir.edge.HopByHop;
 import io.weir.edge.LastResponseHandler;
 import io.weir.edge.RequestId;
 import io.weir.edge.RequestTarget;
+import io.weir.edge.RequestTrailers;
 import io.weir.edge.StreamEndHandler;
 import io.weir.edge.TraceParent;
 import io.weir.edge.Via;
@@ -78,6 +83,12 @@ final class InboundRequest implements RequestFacts {
     private final String door;
     private final long readIdleNanos;
     private final boolean hasSecurityHeaders;
+    private AnswerRules answerRules = AnswerRules.NONE;
+    private boolean isRefused;
+
+    /** The fields that only the gateway may set; null: none. */
+    private @Nullable ReservedFields reserved;
+
     private boolean hasTunnel;
     private boolean isPriorityRead;
     private @Nullable Priority requestedPriority;
@@ -120,6 +131,31 @@ final class InboundRequest implements RequestFacts {
 
     RequestTarget target() {
         return target;
+    }
+
+    /** Applies the rules of the request's route to its response. */
+    void use(AnswerRules rules) {
+        answerRules = rules;
+    }
+
+    /** Removes the fields that only the gateway may set from the trailers, too; the head has none of them. */
+    void reserve(@Nullable ReservedFields fields) {
+        reserved = fields;
+    }
+
+    /** The request's trailers; read after the end of the body. */
+    HttpHeaders requestTrailers() {
+        HttpHeaders trailers = RequestTrailers.of(channel);
+        if (reserved != null && !trailers.isEmpty()) {
+            reserved.removeFrom(trailers);
+        }
+        return trailers;
+    }
+
+    /** The certificate that the caller has shown in its TLS handshake; null: none. */
+    @Nullable
+    ClientCertificate clientCertificate() {
+        return ConnectionCertificate.of(channel);
     }
 
     /** The priority that a trusted proxy has set; null: none, or it is ignored. */
@@ -221,6 +257,12 @@ final class InboundRequest implements RequestFacts {
         if (priorityHeader != null) {
             priorityHeader.write(toBackend, priority);
         }
+        if (reserved != null && reserved.hasCertificates()) {
+            ClientCertificate certificate = clientCertificate();
+            if (certificate != null) {
+                reserved.writeCertificate(certificate, toBackend);
+            }
+        }
         Via.append(toBackend);
     }
 
@@ -238,6 +280,7 @@ final class InboundRequest implements RequestFacts {
     void completeResponseHead(HttpHeaders head) {
         head.set(RequestId.X_REQUEST_ID, requestId());
         writeSecurityHeaders(head);
+        writeCors();
         if (!head.contains(HttpHeaderNames.CONTENT_LENGTH)) {
             if (HttpVersion.HTTP_1_0.equals(request.version())) {
                 // HTTP/1.0 has no chunks: the end of the connection ends the body.
@@ -261,6 +304,83 @@ final class InboundRequest implements RequestFacts {
         }
     }
 
+    /** Writes the route's CORS fields into the response's head, in place of the backend's. */
+    void writeCors() {
+        CorsRule cors = answerRules.cors();
+        if (cors != null) {
+            cors.write(request.requestHeaders(), response.responseHeaders());
+        }
+    }
+
+    /** Whether the response may be compressed. */
+    boolean compresses() {
+        // HTTP/1.0 has no chunks: a compressed body that is cut off would look complete.
+        return answerRules.compression() != null && !isRefused && !HttpVersion.HTTP_1_0.equals(request.version());
+    }
+
+    /** Compresses a body if the route's rule says so, and changes the response's head then. */
+    Publisher<ByteBuf> encode(int status, Publisher<ByteBuf> body) {
+        CompressionRule rule = answerRules.compression();
+        if (rule == null || !appliesCompression(rule, status, contentLength())) {
+            return body;
+        }
+        HttpHeaders head = response.responseHeaders();
+        CompressionRule.encode(head);
+        head.set(HttpHeaderNames.TRANSFER_ENCODING, HttpHeaderValues.CHUNKED);
+        return rule.stream(body, channel.alloc());
+    }
+
+    /** Compresses a complete body, which the callee owns, and changes the response's head then. */
+    ByteBuf encode(int status, ByteBuf body) {
+        CompressionRule rule = answerRules.compression();
+        boolean isHead = HttpMethod.HEAD.equals(request.method());
+        if (rule == null || !appliesCompression(rule, status, isHead ? contentLength() : body.readableBytes())) {
+            return body;
+        }
+        ByteBuf compressed = CompressionRule.compress(body, channel.alloc());
+        if (compressed == null) {
+            return body;
+        }
+        body.release();
+        HttpHeaders head = response.responseHeaders();
+        boolean hasLength = head.contains(HttpHeaderNames.CONTENT_LENGTH);
+        CompressionRule.encode(head);
+        if (hasLength) {
+            head.set(HttpHeaderNames.CONTENT_LENGTH, Integer.toString(compressed.readableBytes()));
+        }
+        return compressed;
+    }
+
+    private boolean appliesCompression(CompressionRule rule, int status, long length) {
+        if (!compresses()) {
+            return false;
+        }
+        HttpHeaders head = response.responseHeaders();
+        boolean applies = rule.applies(request.method(), request.requestHeaders(), status, head, length);
+        if (HttpMethod.HEAD.equals(request.method()) && !head.contains(HttpHeaderNames.CONTENT_LENGTH)) {
+            // As in the response to a GET; otherwise Reactor Netty adds a length of 0.
+            head.set(HttpHeaderNames.TRANSFER_ENCODING, HttpHeaderValues.CHUNKED);
+        }
+        return applies;
+    }
+
+    private long contentLength() {
+        String length = response.responseHeaders().get(HttpHeaderNames.CONTENT_LENGTH);
+        try {
+            return length == null ? CompressionRule.UNKNOWN_LENGTH : Long.parseLong(length);
+        } catch (NumberFormatException e) {
+            // A filter has set it.
+            return CompressionRule.UNKNOWN_LENGTH;
+        }
+    }
+
+    /** Writes the fields of a response that the gateway creates itself and that is no refusal. */
+    void completeOwnHead(HttpResponseStatus status) {
+        HttpHeaders head = response.status(status).responseHeaders();
+        head.set(RequestId.X_REQUEST_ID, requestId());
+        writeSecurityHeaders(head);
+    }
+
     /** Adds {@code Server-Timing}: the time in the queue, and in the backend. */
     void writeServerTiming(HttpHeaders head, long queueNanos, long backendNanos) {
         head.add(SERVER_TIMING, "queue;dur=" + millis(queueNanos) + ", backend;dur=" + millis(backendNanos));
@@ -273,9 +393,11 @@ final class InboundRequest implements RequestFacts {
 
     /** Writes the gateway's own response into the head, and returns its body. */
     ByteBuf writeRefusal(Refusal refusal) {
+        isRefused = true;
         HttpHeaders head = response.responseHeaders();
         head.set(RequestId.X_REQUEST_ID, requestId());
         writeSecurityHeaders(head);
+        writeCors();
         if (Problem.isGrpc(request.requestHeaders())) {
             Problem.writeGrpc(refusal, head);
             return Unpooled.EMPTY_BUFFER;
@@ -291,6 +413,12 @@ final class InboundRequest implements RequestFacts {
         head.set(HttpHeaderNames.CONTENT_LENGTH, Integer.toString(body.readableBytes()));
         body.release();
         return Unpooled.EMPTY_BUFFER;
+    }
+
+    /** Sends the gateway's own response, which no exchange supervises. */
+    Mono<Void> sendRefusal(Refusal refusal) {
+        ByteBuf body = writeRefusal(refusal);
+        return response.sendObject(body).then().doOnSuccess(nothing -> limitReadTime());
     }
 
     /**

@@ -1,5 +1,6 @@
 package io.weir.door;
 
+import io.weir.authentication.ReservedFields;
 import io.weir.engine.Backend;
 import io.weir.engine.InFlightCounter;
 import io.weir.engine.Route;
@@ -18,6 +19,8 @@ import org.jspecify.annotations.Nullable;
  * @param pathPreserving the ids of routes whose backend sees the path as received
  * @param general Spring Cloud Gateway's own routes, in the order of the match
  * @param weights the groups of routes that share requests by weight
+ * @param answers the changes of each route's responses, apart from its filters
+ * @param reservedFields the header fields that only the gateway may set; null: none
  * @param requestsInChain counts the requests with these routes that are in Spring Cloud Gateway's filter
  *     chain, before the engine
  */
@@ -29,6 +32,8 @@ public record Routes(
         Set<String> pathPreserving,
         List<org.springframework.cloud.gateway.route.Route> general,
         WeightedGroups weights,
+        RouteAnswers answers,
+        @Nullable ReservedFields reservedFields,
         InFlightCounter requestsInChain) {
 
     /** The engine's route with this id; null if there is none, or if the route has no backend. */

@@ -37,19 +37,35 @@ public final class WeirRoutePredicateHandlerMapping extends RoutePredicateHandle
     }
 
     /**
-     * Passes a CORS preflight request on to its backend, unless CORS is configured in the gateway. Spring
-     * answers a preflight request itself as soon as it has a handler, so the request is handled during the
-     * search.
+     * Answers a CORS preflight request if its route has rules for CORS, and passes any other one on to its
+     * backend, unless CORS is configured for all routes. Spring answers a preflight request itself as soon as
+     * it has a handler, so the request is handled during the search.
      */
     @Override
     public Mono<Object> getHandler(ServerWebExchange exchange) {
-        if (hasCors || !CorsUtils.isPreFlightRequest(exchange.getRequest()) || door.requestOrNull(exchange) == null) {
+        ChainRequest request = door.requestOrNull(exchange);
+        if (hasCors || !CorsUtils.isPreFlightRequest(exchange.getRequest()) || request == null) {
             return super.getHandler(exchange);
         }
-        return getHandlerInternal(exchange)
-                .cast(WebHandler.class)
-                .switchIfEmpty(Mono.error(() -> new RefusalException(Refusal.of(Reason.NO_ROUTE, null))))
-                .flatMap(handler -> handler.handle(exchange).thenReturn(handler));
+        return preflight(exchange, request)
+                .switchIfEmpty(Mono.defer(() -> getHandlerInternal(exchange)
+                        .cast(WebHandler.class)
+                        .switchIfEmpty(Mono.error(() -> new RefusalException(Refusal.of(Reason.NO_ROUTE, null))))
+                        .flatMap(handler -> handler.handle(exchange).thenReturn(handler))));
+    }
+
+    /** Answers a preflight request; empty if its route has no rules for CORS. */
+    private Mono<Object> preflight(ServerWebExchange exchange, ChainRequest request) {
+        if (!request.routes().answers().hasCors()) {
+            return Mono.empty();
+        }
+        ServerWebExchange asked = exchange.mutate()
+                .request(Preflight.asked(exchange.getRequest()))
+                .build();
+        return lookupRoute(asked)
+                .filter(route -> request.routes().answers().of(route.getId()).cors() != null)
+                .flatMap(route ->
+                        Preflight.answer(exchange, request, route.getId()).thenReturn(route));
     }
 
     @Override

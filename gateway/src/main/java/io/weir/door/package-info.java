@@ -23,8 +23,17 @@
  * filter completes at the head, and {@link io.weir.door.BackendAnswerFilter}, outside all route filters,
  * writes the body. In both doors, no response filter processes the gateway's own refusals.
  *
+ * <p>{@link io.weir.door.AnswerRules} change responses in the same way in both doors: CORS fields are written
+ * with the head, on refusals too, and compression comes after all filters. {@link io.weir.door.Preflight}
+ * answers preflight requests before there is an exchange. {@link io.weir.door.HttpsRedirect} serves the port
+ * without TLS.
+ *
  * <p>A response is recorded by its last frame: on HTTP/1 by the flush of the connection, on HTTP/2 by {@link
  * io.weir.edge.StreamEndHandler}, because a stream closes before Reactor Netty reports the flush.
+ *
+ * <p>The front door removes the fields that only the gateway may set
+ * ({@link io.weir.authentication.ReservedFields}) before it looks for the route, so that no predicate or
+ * filter sees a forged one. They are written after the filters.
  *
  * <p>Concurrency: all routes, compiled and general, belong to one immutable {@link io.weir.door.Routes}. A
  * request reads the reference once and keeps it.

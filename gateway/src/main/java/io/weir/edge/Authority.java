@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
  * A host with an optional port, as in {@code Host}, {@code :authority} and absolute-form targets (RFC 3986,
  * 3.2). A comma is refused, although a host's name may contain one: some parsers read it as a list.
  */
-final class Authority {
+public final class Authority {
 
     private static final int LARGEST_PORT = 65_535;
     private static final boolean[] HOST_CHARS = new boolean[128];
@@ -27,7 +27,7 @@ final class Authority {
      * Whether the text is a host name or an address, optionally followed by a port of at most 65535, without
      * user information.
      */
-    static boolean isValid(CharSequence authority) {
+    public static boolean isValid(CharSequence authority) {
         int length = authority.length();
         if (length == 0) {
             return false;
@@ -53,6 +53,12 @@ final class Authority {
             }
         }
         return true;
+    }
+
+    /** The host without the port; of an IPv6 address, with its brackets. */
+    public static String host(String authority) {
+        int colon = authority.lastIndexOf(':');
+        return colon < 0 || authority.indexOf(']', colon) >= 0 ? authority : authority.substring(0, colon);
     }
 
     /** The port's digits; null if there is no port. */

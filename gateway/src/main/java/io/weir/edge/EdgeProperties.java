@@ -73,6 +73,15 @@ import org.springframework.util.unit.DataSize;
  *     backend has set them: {@code Strict-Transport-Security: max-age=31536000} (on https, also where a
  *     trusted proxy has ended TLS), {@code X-Content-Type-Options: nosniff},
  *     {@code X-Frame-Options: SAMEORIGIN} and {@code Referrer-Policy: strict-origin-when-cross-origin}.
+ * @param redirectPort port without TLS whose requests are redirected to {@code https} with 308, which keeps
+ *     the method; 0 to 65535; 0: any free port; default: none. Needs {@code server.ssl}. The redirect names
+ *     the request's own {@code Host}; a request without one is refused with 400. Each answer is the last one
+ *     of its connection. A tenth of {@code max-connections}, at least 100, may be open at once.
+ * @param redirectToPort port of {@code https} that callers use, in the redirects; 1 to 65535; default: the
+ *     server's port. Set it to 443 where a balancer or container maps the ports.
+ * @param compressionMemory limit on the memory, outside the heap, of all answers that are being compressed
+ *     ({@code weir.routes.<id>.compression}); 1MB to 1TB; each takes 272 KB. Above it, further answers are
+ *     not compressed.
  */
 public record EdgeProperties(
         @DefaultValue("20000") @Min(1) @Max(10_000_000) int maxConnections,
@@ -109,7 +118,15 @@ public record EdgeProperties(
         @DefaultValue("off") ProxyProtocol proxyProtocol,
         @DefaultValue("false") boolean allowEncodedSlashes,
         @DefaultValue("false") boolean serverTiming,
-        @DefaultValue("false") boolean securityHeaders) {
+        @DefaultValue("false") boolean securityHeaders,
+        @Nullable @Min(0) @Max(65_535) Integer redirectPort,
+        @Nullable @Min(1) @Max(65_535) Integer redirectToPort,
+        @DefaultValue("64MB") @Min(1 << 20) @Max(1L << 40) DataSize compressionMemory) {
+
+    private static final int REDIRECT_DIVISOR = 10;
+
+    /** The lowest limit of connections to {@code redirectPort}. */
+    private static final int MIN_REDIRECT_CONNECTIONS = 100;
 
     private static final int DIRECT_MEMORY_DIVISOR = 10;
 
@@ -126,6 +143,11 @@ public record EdgeProperties(
         return readAheadTotal == null
                 ? Math.max(readAhead.toBytes(), PlatformDependent.maxDirectMemory() / DIRECT_MEMORY_DIVISOR)
                 : readAheadTotal.toBytes();
+    }
+
+    /** The largest number of open connections to {@code redirectPort}. */
+    public int maxRedirectConnections() {
+        return Math.max(maxConnections / REDIRECT_DIVISOR, MIN_REDIRECT_CONNECTIONS);
     }
 
     /** The configured {@code maxConnectionsPerClient}, or its default. */

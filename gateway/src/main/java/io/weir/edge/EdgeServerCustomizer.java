@@ -6,6 +6,7 @@ import io.netty.channel.ChannelPipeline;
 import io.netty.handler.codec.http2.CleartextHttp2ServerUpgradeHandler;
 import io.weir.drain.Drain;
 import java.net.InetSocketAddress;
+import java.util.Set;
 import org.springframework.boot.reactor.netty.NettyServerCustomizer;
 import reactor.netty.NettyPipeline;
 import reactor.netty.http.server.HttpServer;
@@ -16,10 +17,14 @@ import reactor.netty.http.server.HttpServer;
  */
 public final class EdgeServerCustomizer implements NettyServerCustomizer {
 
+    private static final Set<String> HTTP_1 = Set.of("http/1.1", "http/1.0");
+    private static final Set<String> HTTP_1_AND_2 = Set.of("h2", "http/1.1", "http/1.0");
+
     private final EdgeProperties properties;
     private final EdgeRules rules;
     private final ConnectionRegistry connections;
     private final Networks balancers;
+    private volatile Set<String> alpnProtocols = HTTP_1_AND_2;
 
     /**
      * Creates the customizer of one server.
@@ -36,15 +41,41 @@ public final class EdgeServerCustomizer implements NettyServerCustomizer {
             ClientLimits clients,
             EdgeListener listener,
             EdgeShedding shedding) {
+        this(properties, drain, clients, listener, shedding, properties.maxConnections());
+    }
+
+    private EdgeServerCustomizer(
+            EdgeProperties properties,
+            Drain drain,
+            ClientLimits clients,
+            EdgeListener listener,
+            EdgeShedding shedding,
+            int maxConnections) {
         this.properties = properties;
         this.rules = EdgeRules.of(properties, drain, listener, shedding);
         this.balancers = Networks.of("trusted-proxies", properties.trustedProxies());
-        this.connections = new ConnectionRegistry(properties.maxConnections(), clients);
+        this.connections = new ConnectionRegistry(maxConnections, clients);
+    }
+
+    /** The customizer of the server at {@code redirect-port}: the same rules, and its own connections. */
+    public static EdgeServerCustomizer ofRedirects(
+            EdgeProperties properties,
+            Drain drain,
+            ClientLimits clients,
+            EdgeListener listener,
+            EdgeShedding shedding) {
+        return new EdgeServerCustomizer(
+                properties, drain, clients, listener, shedding, properties.maxRedirectConnections());
     }
 
     /** The callers' connections. */
     public ConnectionRegistry connections() {
         return connections;
+    }
+
+    /** Refuses TLS clients that offer HTTP/2 only: the server does not speak it. Called before the start. */
+    public void refuseHttp2() {
+        alpnProtocols = HTTP_1;
     }
 
     @Override
@@ -75,6 +106,7 @@ public final class EdgeServerCustomizer implements NettyServerCustomizer {
         ChannelPipeline pipeline = channel.pipeline();
         if (pipeline.get(NettyPipeline.SslHandler) != null) {
             pipeline.addBefore(NettyPipeline.SslHandler, null, new HandshakeGate(rules.shedding()));
+            pipeline.addBefore(NettyPipeline.SslHandler, null, new AlpnCheck(connection, alpnProtocols));
         }
         if (!GuardInstaller.install(pipeline, connection)) {
             pipeline.addBefore(NettyPipeline.ReactiveBridge, null, new GuardInstaller(connection));

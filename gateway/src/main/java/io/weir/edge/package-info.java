@@ -23,6 +23,9 @@
  *       handshakes wait for their turn. Such a refusal keeps an HTTP/1.1 connection open: a new one would
  *       cost more than the refusal. See {@link io.weir.edge.AcceptLimiter} and
  *       {@link io.weir.edge.HandshakeGate}.
+ *   <li><b>Callers of another protocol or host</b>: a TLS client that offers only unknown protocols is
+ *       refused ({@link io.weir.edge.AlpnCheck}), and so is a request for a host with another certificate
+ *       than the connection's ({@link io.weir.edge.VirtualHosts}).
  *   <li><b>Callers that fill the log</b>: a caller's fault is one line at debug, and a counter. See {@link
  *       io.weir.edge.UncaughtErrors}.
  *   <li><b>Callers that forge their address</b>: forwarded headers are trusted from configured networks only.
@@ -37,7 +40,8 @@
  *  HTTP/2:  TLS ► Http2Scanner ► codec ► Http2Guard ► streams ► Reactor Netty
  * </pre>
  *
- * {@link io.weir.edge.HandshakeGate} precedes TLS. With {@code proxy-protocol},
+ * {@link io.weir.edge.HandshakeGate} and {@link io.weir.edge.AlpnCheck} precede TLS. The port that redirects
+ * to https has the pipeline of HTTP/1 without TLS. With {@code proxy-protocol},
  * {@link io.weir.edge.ProxyHeaderHandler} precedes both, and removes itself after the header.
  *
  * <p>Reactor Netty builds the pipelines, and {@link io.weir.edge.EdgeServerCustomizer} inserts handlers

@@ -6,6 +6,7 @@ import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaderValues;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpMethod;
+import io.weir.authentication.ClientCertificate;
 import io.weir.limit.Priority;
 import io.weir.limit.TenantKey;
 import io.weir.outcome.Refusal;
@@ -53,6 +54,11 @@ public interface Caller {
      * if the connection has none.
      */
     String callerNetwork();
+
+    /** The certificate that the caller has shown in its TLS handshake, trusted by the edge; null: none. */
+    default @Nullable ClientCertificate clientCertificate() {
+        return null;
+    }
 
     /** Whether the request has a body. */
     boolean hasBody();

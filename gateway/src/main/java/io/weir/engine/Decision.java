@@ -15,6 +15,8 @@ sealed interface Decision {
     enum Step implements Decision {
         /** Nothing to do until the next event. */
         WAIT,
+        /** The counter that all gateways share does not answer: this gateway's own count decides. */
+        TAKE_LOCAL_PERMIT,
         /** The body is read ahead: request a permit. */
         REQUEST_PERMIT,
         /** The admission waits in the bulkhead's queue. */
@@ -34,8 +36,17 @@ sealed interface Decision {
      *
      * @param reason the reason for the caller
      * @param detail more about it; null: nothing
+     * @param challenge the value of {@code WWW-Authenticate}; null: none
      */
-    record Refuse(Reason reason, @Nullable String detail) implements Decision {
+    record Refuse(
+            Reason reason,
+            @Nullable String detail,
+            @Nullable String challenge) implements Decision {
+
+        /** A refusal without a challenge. */
+        Refuse(Reason reason, @Nullable String detail) {
+            this(reason, detail, null);
+        }
 
         static final Refuse CIRCUIT_OPEN = new Refuse(Reason.CIRCUIT_OPEN, null);
         static final Refuse ROUTE_FULL = new Refuse(Reason.BULKHEAD_FULL, "the route is at its limit");

@@ -3,6 +3,9 @@ package io.weir.engine;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.EventLoop;
 import io.weir.access.AddressRule;
+import io.weir.authentication.AuthenticationRule;
+import io.weir.authentication.KeysAwaited;
+import io.weir.authentication.TokenVerdict;
 import io.weir.engine.Decision.AskFallback;
 import io.weir.engine.Decision.BreakOff;
 import io.weir.engine.Decision.Refuse;
@@ -14,17 +17,23 @@ import io.weir.instance.Pool;
 import io.weir.limit.Priority;
 import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
+import io.weir.ratelimit.Quota;
+import io.weir.ratelimit.RateLimiter;
 import org.jspecify.annotations.Nullable;
 
 /**
  * One caller's request on its way through the gateway: the state machine at the centre of the product.
  *
  * <pre>
- *  CREATED ─► ReadingAhead ─► Admission ─────► Attempt ──────────► Answering ─────────► Flushing ─► DONE
+ *  CREATED ─► (AwaitingKeys: of a token's issuer)
+ *       │
+ *       ├───► ReadingAhead ─► Admission ─────► Attempt ──────────► Answering ─────────► Flushing ─► DONE
  *       │       (a body)    ▲ (may queue) permit │   │ answer's head          last byte     ▲   flushed
  *       └──── no body ──────┤                    ▼   └──── a small answer is complete ──────┘
  *                           └───────────────── Backoff
  * </pre>
+ *
+ * <p>Where all gateways share a rate limit, {@code AwaitedQuota} comes first, for some milliseconds.
  *
  * <p>A refusal leads from any phase before {@code Answering} to the end, or at most once to the fallback: to
  * {@code ReadingAhead} or {@code Admission} at another backend, or to {@code Flushing} with a static answer.
@@ -109,10 +118,84 @@ public final class Exchange {
         if (access != null && !access.permits(record.caller().clientAddress())) {
             return Refuse.FORBIDDEN;
         }
-        Refuse overQuota = QuotaCheck.refusal(record);
-        if (overQuota != null) {
-            return overQuota;
+        AuthenticationRule authentication = record.route().authentication();
+        return authentication == null ? checkQuota() : authenticate(authentication);
+    }
+
+    /** Refuses a request without the proof of identity that the route requires. */
+    private Decision authenticate(AuthenticationRule rule) {
+        Refuse withoutCertificate = AuthenticationCheck.certificateRefusal(rule, record.caller());
+        if (withoutCertificate != null || !rule.needsToken()) {
+            return withoutCertificate == null ? checkQuota() : withoutCertificate;
         }
+        TokenVerdict verdict = AuthenticationCheck.tokenVerdict(rule, record);
+        if (verdict instanceof KeysAwaited awaited) {
+            AwaitingKeys awaiting = new AwaitingKeys(AuthenticationCheck.refuse(awaited.otherwise()));
+            phase = awaiting;
+            if (awaiting.begin(this, awaited)) {
+                armTimer(now());
+                return Step.WAIT;
+            }
+        }
+        Refuse refused = AuthenticationCheck.finalRefusal(verdict);
+        return refused == null ? checkQuota() : refused;
+    }
+
+    /** The keys that the exchange waits for are fetched, or could not be. */
+    void keysFetched(AwaitingKeys awaiting) {
+        AuthenticationRule rule = record.route().authentication();
+        if (phase != awaiting || rule == null) {
+            // The caller has left, the deadline has passed, or the gateway stops.
+            return;
+        }
+        phase = EmptyPhase.STARTED;
+        Refuse refused = AuthenticationCheck.finalRefusal(AuthenticationCheck.tokenVerdict(rule, record));
+        apply(refused == null ? checkQuota() : refused);
+    }
+
+    /** Refuses a request that is over its quota or cannot be passed on; otherwise requests a permit. */
+    private Decision checkQuota() {
+        RateLimiter limiter = record.route().rateLimiter();
+        if (limiter != null && limiter.asksShared()) {
+            return awaitQuota(limiter);
+        }
+        return takeLocalPermit();
+    }
+
+    private Decision awaitQuota(RateLimiter limiter) {
+        long now = now();
+        AwaitedQuota awaited = new AwaitedQuota(this, limiter, now);
+        phase = awaited;
+        awaited.begin();
+        armTimer(now);
+        return Step.WAIT;
+    }
+
+    /**
+     * The counter that all gateways share has answered.
+     *
+     * @param quota null: it has failed, and this gateway's own count decides
+     */
+    void quotaArrived(AwaitedQuota awaited, @Nullable Quota quota) {
+        if (phase != awaited) {
+            return;
+        }
+        if (quota == null) {
+            apply(takeLocalPermit());
+            return;
+        }
+        phase = EmptyPhase.STARTED;
+        Refuse overQuota = QuotaCheck.judge(record, awaited.limiter(), quota);
+        apply(overQuota == null ? checkHead() : overQuota);
+    }
+
+    private Decision takeLocalPermit() {
+        phase = EmptyPhase.STARTED;
+        Refuse overQuota = QuotaCheck.refusal(record);
+        return overQuota == null ? checkHead() : overQuota;
+    }
+
+    private Decision checkHead() {
         Caller caller = record.caller();
         try {
             timer.shorten(caller.headers());
@@ -140,6 +223,7 @@ public final class Exchange {
                 case Step.SEND -> sendDelayed();
                 case Step.REQUEST_AGAIN -> requestAgain();
                 case Step.ANSWER_FALLBACK -> answerFallback();
+                case Step.TAKE_LOCAL_PERMIT -> takeLocalPermit();
                 case Step.WAIT -> Step.WAIT;
                 case Retry retry -> backOff(retry);
                 case AskFallback fallbackBackend -> admitFallback(fallbackBackend.backend());

@@ -27,7 +27,7 @@ public final class ExchangeOutcomes {
     public enum Kind {
         /** The backend answered, without an error of its own. */
         ANSWERED,
-        /** The caller's request was wrong or forbidden, its quota was used up, or the caller left. */
+        /** The caller's request was wrong, unauthorized or forbidden, its quota was used up, or it left. */
         CALLER,
         /** The fallback answered. */
         FALLBACK,
@@ -117,10 +117,12 @@ public final class ExchangeOutcomes {
                 Kind.SHED;
             case DEADLINE_EXCEEDED, CONNECT_TIMEOUT, CONNECT_FAILED, CONNECTION_LOST, FAULT_INJECTED, INTERNAL_ERROR ->
                 Kind.FAILED;
-            case FORBIDDEN,
+            case UNAUTHORIZED,
+                    FORBIDDEN,
                     RATE_LIMITED,
                     BAD_REQUEST,
                     PAYLOAD_TOO_LARGE,
+                    MISDIRECTED,
                     URI_TOO_LONG,
                     HEADERS_TOO_LARGE,
                     CLIENT_TOO_SLOW,

@@ -10,6 +10,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <pre>
  *  EmptyPhase    nothing
+ *  AwaitingKeys  nothing
+ *  AwaitedQuota  nothing; the question to the counter that all gateways share
  *  ReadingAhead  the reading of the request's body; no permit
  *  Admission     the route's permit, and the backend's permit or a place in its queue
  *  Attempt       the admission; the evidence for the backend's health; the connection
@@ -23,7 +25,15 @@ import org.jspecify.annotations.Nullable;
  * <p>All methods are called on the exchange's event loop.
  */
 sealed interface ExchangePhase
-        permits ExchangePhase.EmptyPhase, ReadingAhead, Admission, Attempt, Backoff, Answering, Flushing {
+        permits ExchangePhase.EmptyPhase,
+                AwaitingKeys,
+                AwaitedQuota,
+                ReadingAhead,
+                Admission,
+                Attempt,
+                Backoff,
+                Answering,
+                Flushing {
 
     /** A time that is never due. */
     long NEVER = Long.MAX_VALUE;

@@ -1,5 +1,8 @@
 package io.weir.engine;
 
+import io.netty.handler.codec.http.HttpHeaders;
+import io.weir.authentication.AuthenticationRule;
+import io.weir.authentication.VerifiedToken;
 import io.weir.faults.InjectedFault;
 import io.weir.instance.Instance;
 import io.weir.instance.TriedInstances;
@@ -31,6 +34,9 @@ public final class ExchangeRecord {
 
     @Nullable
     String detail;
+
+    @Nullable
+    VerifiedToken token;
 
     @Nullable
     Quota quota;
@@ -145,6 +151,20 @@ public final class ExchangeRecord {
     /** The caller's quota after this request; null: the route has no rate limit, or does not enforce it. */
     public @Nullable Quota quota() {
         return quota;
+    }
+
+    /** The token that the route has accepted; null: none, or the route requires none. */
+    public @Nullable VerifiedToken token() {
+        return token;
+    }
+
+    /** Writes the caller's verified identity into the head for the backend, if it is configured. */
+    public void writeIdentity(HttpHeaders toBackend) {
+        VerifiedToken accepted = token;
+        AuthenticationRule rule = route.authentication();
+        if (accepted != null && rule != null) {
+            rule.writeIdentity(accepted, toBackend);
+        }
     }
 
     /** The last fault that was injected into an attempt; null: none was. */

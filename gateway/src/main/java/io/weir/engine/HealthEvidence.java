@@ -131,7 +131,7 @@ final class HealthEvidence {
             return;
         }
         if (balanced != null) {
-            balanced.served(backendNanos, now);
+            balanced.served(waitedNanos(backendNanos, now), now);
         }
         if (probe == null) {
             health.succeeded(generation, backendNanos, now);
@@ -146,7 +146,7 @@ final class HealthEvidence {
             return;
         }
         if (balanced != null) {
-            balanced.failed(backendNanos, now);
+            balanced.failed(waitedNanos(backendNanos, now), now);
         }
         if (probe == null) {
             health.failed(generation, backendNanos, failure, now);
@@ -191,7 +191,7 @@ final class HealthEvidence {
     /** A sign of overload: no failure of the backend, but a single instance that shows it has failed. */
     private void overloaded(long backendNanos, BackendFailure failure, long now) {
         if (balanced != null && !isReported) {
-            balanced.failed(backendNanos, now);
+            balanced.failed(waitedNanos(backendNanos, now), now);
             health.overloaded(generation, failure, now);
         }
         ignored();
@@ -207,7 +207,7 @@ final class HealthEvidence {
     /** The caller ended the attempt: evidence of a stall if it had waited for long, else none. */
     void endedByCaller(long backendNanos, long now) {
         if (balanced != null && !isAnswered && !isReported) {
-            balanced.unserved(backendNanos, now);
+            balanced.unserved(waitedNanos(backendNanos, now), now);
         }
         long waitedNanos = waitedNanos(backendNanos, now);
         if (waitedNanos >= abandonedNanos) {

@@ -21,7 +21,11 @@ final class QuotaCheck {
             return null;
         }
         Caller caller = record.caller();
-        Quota quota = limiter.take(caller.headers(), caller::callerNetwork);
+        return judge(record, limiter, limiter.take(caller.headers(), caller::callerNetwork));
+    }
+
+    /** The same for a quota that is known. */
+    static @Nullable Refuse judge(ExchangeRecord record, RateLimiter limiter, Quota quota) {
         if (!limiter.isEnforced()) {
             if (!quota.isAllowed()) {
                 record.backend().observer().wouldRefuse(Reason.RATE_LIMITED);

@@ -33,7 +33,7 @@ final class Refusals {
             return new Refusal(
                     reason, refuse.detail(), RetryAfter.quotaMillis(quota.nanosToNextPermit(), engine.random()));
         }
-        return Refusal.of(reason, isDetailConfidential(reason) ? null : refuse.detail());
+        return new Refusal(reason, isDetailConfidential(reason) ? null : refuse.detail(), 0).challenging(refuse.challenge());
     }
 
     /** An answer with any status: every 503 and 429 of the gateway says when to retry. */
@@ -41,7 +41,7 @@ final class Refusals {
         boolean isForLater = status == HttpResponseStatus.SERVICE_UNAVAILABLE.code()
                 || status == HttpResponseStatus.TOO_MANY_REQUESTS.code();
         return new Refusal(
-                Reason.FAULT_INJECTED, detail, isForLater ? RetryAfter.millis(0, engine.random()) : 0, status);
+                Reason.FAULT_INJECTED, detail, isForLater ? RetryAfter.millis(0, engine.random()) : 0, status, null);
     }
 
     /** Whether the detail is for the log only: it may contain internal addresses. */

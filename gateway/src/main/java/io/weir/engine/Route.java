@@ -1,6 +1,7 @@
 package io.weir.engine;
 
 import io.weir.access.AddressRule;
+import io.weir.authentication.AuthenticationRule;
 import io.weir.fallback.Fallback;
 import io.weir.health.ProbeMode;
 import io.weir.limit.OverdueCalls;
@@ -30,6 +31,7 @@ import org.jspecify.annotations.Nullable;
  * @param probe the requests that serve as probes of an open breaker; null: the backend's setting
  * @param priority the class of the route's calls, unless a trusted proxy sets another one
  * @param access the callers that may use the route; null: anybody
+ * @param authentication the proof of identity that the route requires; null: none
  * @param rateLimiter the quotas of the route's callers; null: none
  */
 public record Route(
@@ -48,4 +50,5 @@ public record Route(
         @Nullable ProbeMode probe,
         Priority priority,
         @Nullable AddressRule access,
+        @Nullable AuthenticationRule authentication,
         @Nullable RateLimiter rateLimiter) {}

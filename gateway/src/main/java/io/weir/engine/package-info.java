@@ -37,7 +37,12 @@
  * request.
  *
  * <p>{@link io.weir.engine.QuotaCheck} takes a permit of the route's rate limit at the start of an exchange,
- * before any of the phases: a caller over its quota costs no permit, no probe and no byte of the body.
+ * before any of the phases, or, where all gateways share the limit, after
+ * {@link io.weir.engine.AwaitedQuota}: a caller over its quota costs no permit, no probe and no byte of the
+ * body. Before
+ * it, {@link io.weir.engine.AuthenticationCheck} judges the token of a request whose route requires one. If
+ * the keys of its issuer are not known, the exchange waits for them in {@link io.weir.engine.AwaitingKeys},
+ * and holds nothing meanwhile.
  *
  * <p>An attempt has three helpers, each for one decision: {@link io.weir.engine.HealthEvidence} (the evidence
  * about the backend's health), {@link io.weir.engine.RetryDecider} (whether another attempt follows), and

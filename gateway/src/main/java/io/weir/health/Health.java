@@ -1183,6 +1183,15 @@ public final class Health {
         return state.get() instanceof HalfOpen ramp && ramp.generation().inFlight() >= ramp.ramp();
     }
 
+    /**
+     * The failures in a row of an instance that cools down: its peers have answered too few calls since. 0:
+     * it does not cool down. In a state that an operator forces, failures have no effect.
+     */
+    public int coolDownFailures(long now) {
+        HealthGroup group = peers;
+        return group == null || state.get() instanceof Forced ? 0 : group.coolDownFailures(this, now);
+    }
+
     /** Whether an instance has as many calls as an instance may have at a time. */
     public boolean isAtCap() {
         HealthGroup group = peers;

@@ -3,6 +3,7 @@ package io.weir.health;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -18,13 +19,15 @@ import org.jspecify.annotations.Nullable;
  *   <li>An instance stalls after {@value #STALL_CALLS_ALONE} calls without an answer, if its peers have
  *       answered since: it gets so few calls as soon as it is late that five would take minutes.
  *   <li>An instance opens by its own window, or after five failures in a row while its peers failed less than
- *       half of their calls. Where the peers fail too, more than five are needed: so many that calls which
+ *       half of their calls. Peers that fail as many in a row do not count: several instances may be bad.
+ *       Where the peers fail too, more than five are needed: so many that calls which
  *       fail at the rate of the peers would fail in a row once in {@value #CHANCES} tries.
  *   <li>The backend opens by its rates only if each instance that is in has failed at least half as often as
  *       the threshold demands, in its last {@value #ALIKE_CALLS} calls. A stall of the backend needs no such
  *       rule: an answer of any instance ends it.
  *   <li>An instance opens by its rates only if one of its peers fails less than a quarter as often as the
- *       threshold demands. At low traffic its window has few calls, and chance alone would open it.
+ *       threshold demands, in its last {@value #ALIKE_CALLS} calls and in all that are known. At low traffic
+ *       its window has few calls, and chance alone would open it.
  * </ul>
  *
  * <p>A failed health check takes an instance out, too ({@link HealthChecks}). Where no instance is in, it
@@ -60,6 +63,8 @@ public final class HealthGroup {
     private volatile Standing standing;
     /** Threads that open all instances; meanwhile the backend stays open. */
     private final AtomicInteger openingAll = new AtomicInteger();
+    /** The good answers of the members. */
+    private final AtomicLong answers = new AtomicLong();
 
     /**
      * The bound on the backend's calls that follows from its instances.
@@ -113,20 +118,25 @@ public final class HealthGroup {
     }
 
     void succeeded(Health member, long backendNanos, long now) {
+        answers.incrementAndGet();
         member.recent().succeeded(now - backendNanos, now);
         backend.pool(backendNanos, null, now);
     }
 
     void failed(Health member, long backendNanos, BackendFailure failure, long now) {
-        member.recent().failed(now);
+        member.recent().failed(answers.get(), now);
         backend.pool(backendNanos, failure, now);
         ejectIfAlone(member, failure, now);
     }
 
     /** A sign of overload, which is no failure of the backend, but may be one of a single instance. */
     void overloaded(Health member, BackendFailure failure, long now) {
-        member.recent().failed(now);
+        member.recent().failed(answers.get(), now);
         ejectIfAlone(member, failure, now);
+    }
+
+    int coolDownFailures(Health member, long now) {
+        return member.recent().coolDownFailures(answers.get(), now);
     }
 
     void stalled(long sentAt, long silentSince, long judgedSince, long now) {
@@ -149,7 +159,7 @@ public final class HealthGroup {
         int lastCalls = 0;
         int lastFailed = 0;
         for (Health peer : members) {
-            if (peer != member && peer.generation() != null) {
+            if (peer != member && peer.generation() != null && peer.recent().failuresInARow() < FAILURES_IN_A_ROW) {
                 int known = peer.recent().calls(RecentOutcomes.CAPACITY, now);
                 calls += known;
                 failed += peer.recent().failures(known);
@@ -175,7 +185,7 @@ public final class HealthGroup {
      * @param isSlow whether the slow calls are judged, and not the failures
      */
     boolean failAlike(boolean isSlow, float thresholdPercent, long now) {
-        return eachFailed(null, isSlow, thresholdPercent / 2, now);
+        return eachFailed(null, isSlow, thresholdPercent / 2, ALIKE_CALLS, now);
     }
 
     /**
@@ -183,17 +193,19 @@ public final class HealthGroup {
      * instance.
      */
     boolean isLikeItsPeers(Health member, boolean isSlow, float thresholdPercent, long now) {
-        return eachFailed(member, isSlow, thresholdPercent / 4, now);
+        double leastPercent = thresholdPercent / 4;
+        return eachFailed(member, isSlow, leastPercent, ALIKE_CALLS, now)
+                || eachFailed(member, isSlow, leastPercent, RecentOutcomes.CAPACITY, now);
     }
 
-    private boolean eachFailed(@Nullable Health except, boolean isSlow, double leastPercent, long now) {
+    private boolean eachFailed(@Nullable Health except, boolean isSlow, double leastPercent, int lastCalls, long now) {
         boolean hasPeer = false;
         for (Health member : members) {
             if (member == except || member.generation() == null) {
                 continue;
             }
             hasPeer = true;
-            int calls = member.recent().calls(ALIKE_CALLS, now);
+            int calls = member.recent().calls(lastCalls, now);
             double percent = isSlow
                     ? member.rates().getSlowCallRate()
                     : PERCENT * member.recent().failures(calls) / Math.max(1, calls);

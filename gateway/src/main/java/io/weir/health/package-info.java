@@ -44,7 +44,9 @@
  *
  * <p><b>Several instances.</b> Each instance of a backend has a {@code Health} of its own, and the backend's
  * follows from them: {@link io.weir.health.HealthGroup} has the rules by which an instance is ejected, or all
- * of them open together. An instance that is open gets probes only, while the others serve the callers. The
+ * of them open together. Already before, an instance that has failed twice in a row cools down: the choice
+ * prefers its peers until they have answered some calls, which is also the evidence that it fails alone. An
+ * instance that is open gets probes only, while the others serve the callers. The
  * probes are copies of requests that go to other instances; where nothing can be copied, one caller serves as
  * the probe, at intervals that double up to half a minute. The limit on calls follows the share of the
  * instances that are in. The time-outs and 503s of one instance are evidence for the limit only if at least

@@ -23,8 +23,8 @@ public interface AddressSource extends AutoCloseable {
     /** Looks the addresses up now, in addition to the regular look-ups. */
     void refresh();
 
-    /** The number of look-ups that have failed. */
-    long failures();
+    /** The time since the first of the look-ups that have failed in a row; 0: the last one succeeded. */
+    long staleNanos();
 
     /** Ends the look-ups; the addresses stay. */
     @Override
@@ -52,7 +52,7 @@ public interface AddressSource extends AutoCloseable {
             public void refresh() {}
 
             @Override
-            public long failures() {
+            public long staleNanos() {
                 return 0;
             }
 

@@ -13,6 +13,15 @@ import org.jspecify.annotations.Nullable;
  * the mean 1. Latencies that differ by less than a half count as equal: otherwise, chance would send all
  * calls to one of two instances that are equally fast.
  *
+ * <p>An instance that has failed its last calls cools down, and the other one gets the call: an error is often
+ * faster than an answer, so latency alone would prefer an instance that fails. If the other one is late, it
+ * may be cold, or hang. It gets the call if it has less than 2<sup>n</sup> calls, where n is the number of the
+ * failures in a row. Where all cool down, the load decides.
+ *
+ * <p>An instance whose higher latency alone has kept calls away gets an occasional call ({@link
+ * Exploration}). Otherwise one slow answer, such as the first one of a cold JVM, would keep calls away until
+ * the estimate has decayed.
+ *
  * <p>If the better one is late, the best of all is chosen: where several instances hang, chance would often
  * compare two of them.
  *
@@ -45,6 +54,15 @@ final class Choice<C extends Choice.Candidate> {
 
         /** Whether its calls have waited for an answer for longer than usual. */
         boolean isLate(long now);
+
+        /** If the instance cools down, its failures in a row; else 0. */
+        int coolDownFailures(long now);
+
+        /**
+         * Counts a call that went to another instance because of the latency, and returns whether this call
+         * must show the present latency.
+         */
+        boolean isExplorationDue();
 
         /** Whether the instance takes no further call now. */
         boolean isFull();
@@ -171,16 +189,36 @@ final class Choice<C extends Choice.Candidate> {
                 other = one;
             }
             if (!one.isFull() && !other.isFull()) {
-                C better = isBetter(other, one, now, isSlowStart) ? other : one;
-                if (isSlowStart && better.isAtShare()) {
+                C chosen = better(other, one, now, isSlowStart);
+                if (isSlowStart && chosen.isAtShare()) {
                     return best(now, null, false);
                 }
-                if (!better.isLate(now)) {
-                    return better;
+                if (isCoolingDown(chosen, now)) {
+                    C best = best(now, null, isSlowStart);
+                    // Where all cool down, the first ones would get most calls.
+                    return isCoolingDown(best, now) ? chosen : best;
+                }
+                if (!chosen.isLate(now) || isCoolingDown(chosen == one ? other : one, now)) {
+                    return chosen;
                 }
             }
         }
         return best(now, tried, isSlowStart(now));
+    }
+
+    /** The better one of two, or the other one if it is due for a call that shows its latency. */
+    private C better(C other, C one, long now, boolean isSlowStart) {
+        long otherNanos = other.latencyNanos(now);
+        long oneNanos = one.latencyNanos(now);
+        boolean isOther = isBetter(other, otherNanos, one, oneNanos, now, isSlowStart);
+        C better = isOther ? other : one;
+        C worse = isOther ? one : other;
+        if (isCoolingDown(better, now) || isCoolingDown(worse, now)) {
+            return isSaferThan(worse, better, now) ? worse : better;
+        }
+        boolean isSlower = isOther ? isSlower(oneNanos, otherNanos) : isSlower(otherNanos, oneNanos);
+        // A slow start sends calls to the slower one anyway.
+        return isSlower && !isSlowStart && worse.isExplorationDue() ? worse : better;
     }
 
     /** The first draw while an instance starts slowly. */
@@ -199,7 +237,7 @@ final class Choice<C extends Choice.Candidate> {
         for (int i = 1; i < sums.length; i++) {
             C next = candidates.get(i);
             int rank = rank(next, tried);
-            if (rank < bestRank || (rank == bestRank && isBetter(next, best, now, isSlowStart))) {
+            if (rank < bestRank || (rank == bestRank && isPreferred(next, best, now, isSlowStart))) {
                 best = next;
                 bestRank = rank;
             }
@@ -211,16 +249,37 @@ final class Choice<C extends Choice.Candidate> {
         return (tried != null && tried.contains(candidate) ? 2 : 0) + (candidate.isFull() ? 1 : 0);
     }
 
-    private boolean isBetter(C other, C one, long now, boolean isSlowStart) {
-        long otherNanos = other.latencyNanos(now);
-        long oneNanos = one.latencyNanos(now);
+    private static boolean isCoolingDown(Candidate candidate, long now) {
+        return candidate.coolDownFailures(now) > 0;
+    }
+
+    /** Whether only the second instance cools down, and the first one is not so late that it may hang. */
+    private static boolean isSaferThan(Candidate first, Candidate second, long now) {
+        int failures = second.coolDownFailures(now);
+        return failures > 0
+                && !isCoolingDown(first, now)
+                && (!first.isLate(now) || first.inFlight() < 1 << Math.min(failures, Integer.SIZE - 2));
+    }
+
+    private boolean isPreferred(C other, C one, long now, boolean isSlowStart) {
+        if (isSaferThan(other, one, now) || isSaferThan(one, other, now)) {
+            return isSaferThan(other, one, now);
+        }
+        return isBetter(other, other.latencyNanos(now), one, one.latencyNanos(now), now, isSlowStart);
+    }
+
+    private boolean isBetter(C other, long otherNanos, C one, long oneNanos, long now, boolean isSlowStart) {
         double otherCalls = callsByWeight(other, now, isSlowStart);
         double oneCalls = callsByWeight(one, now, isSlowStart);
-        boolean isKnown = otherNanos > 0 && oneNanos > 0;
-        if (!isKnown || (otherNanos < ALIKE * oneNanos && oneNanos < ALIKE * otherNanos)) {
-            return otherCalls < oneCalls;
+        if (isSlower(otherNanos, oneNanos) || isSlower(oneNanos, otherNanos)) {
+            return (otherCalls + 1) * otherNanos < (oneCalls + 1) * oneNanos;
         }
-        return (otherCalls + 1) * otherNanos < (oneCalls + 1) * oneNanos;
+        return otherCalls < oneCalls;
+    }
+
+    /** Whether the first latency counts as higher. */
+    private static boolean isSlower(long firstNanos, long secondNanos) {
+        return secondNanos > 0 && firstNanos >= ALIKE * secondNanos;
     }
 
     private double callsByWeight(C candidate, long now, boolean isSlowStart) {

@@ -2,6 +2,7 @@ package io.weir.instance;
 
 import io.weir.health.Health;
 import java.net.URI;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
 
@@ -15,6 +16,8 @@ public final class Instance implements Choice.Candidate {
 
     /** A wait of so many usual latencies is late. */
     private static final int LATE_TIMES = 2;
+    /** The latency while the first call is under way. */
+    private static final long UNKNOWN_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private final InstanceAddress address;
     private final URI uri;
@@ -23,6 +26,7 @@ public final class Instance implements Choice.Candidate {
     private final Pool pool;
     private final Health health;
     private final PeakEwma latency;
+    private final Exploration exploration;
     private final SlowStart slowStart;
     private final AtomicInteger streams;
     private final LongAdder answeredCalls;
@@ -42,6 +46,7 @@ public final class Instance implements Choice.Candidate {
                 pool,
                 health,
                 new PeakEwma(),
+                new Exploration(),
                 new SlowStart(),
                 new AtomicInteger(),
                 new LongAdder(),
@@ -58,11 +63,13 @@ public final class Instance implements Choice.Candidate {
             Pool pool,
             Health health,
             PeakEwma latency,
+            Exploration exploration,
             SlowStart slowStart,
             AtomicInteger streams,
             LongAdder answeredCalls,
             LongAdder failedCalls) {
         this.latency = latency;
+        this.exploration = exploration;
         this.slowStart = slowStart;
         this.streams = streams;
         this.answeredCalls = answeredCalls;
@@ -89,6 +96,7 @@ public final class Instance implements Choice.Candidate {
                         otherPool,
                         health,
                         latency,
+                        exploration,
                         slowStart,
                         streams,
                         answeredCalls,
@@ -167,7 +175,9 @@ public final class Instance implements Choice.Candidate {
 
     /** A call was answered well in this time. */
     public void served(long latencyNanos, long now) {
-        latency.record(latencyNanos, now);
+        exploration.answered(latencyNanos, latency.lastNanos());
+        // 0 is an unknown latency.
+        latency.record(Math.max(1, latencyNanos), now);
         answeredCalls.increment();
     }
 
@@ -179,6 +189,7 @@ public final class Instance implements Choice.Candidate {
 
     /** A call has ended without a good answer after this time. */
     public void unserved(long waitedNanos, long now) {
+        exploration.failed();
         latency.raise(waitedNanos, now);
     }
 
@@ -187,8 +198,12 @@ public final class Instance implements Choice.Candidate {
         return latency.lastNanos();
     }
 
-    /** The instance is new, or has returned: its calls become more slowly. */
+    /**
+     * The instance is new, or has returned: its calls become more slowly. Its latency from before says
+     * nothing about now, and a high one would keep calls away from the instance.
+     */
     public void startSlowly(long now) {
+        latency.forget();
         slowStart.begin(now);
     }
 
@@ -207,12 +222,8 @@ public final class Instance implements Choice.Candidate {
         return streams.get();
     }
 
-    /**
-     * Returns the instance after an operator has drained it. Its latency from before says nothing about now,
-     * and a high one would keep calls away from the instance at low traffic.
-     */
+    /** Returns the instance after an operator has drained it. */
     public void restore() {
-        latency.forget();
         health.restore();
     }
 
@@ -236,12 +247,18 @@ public final class Instance implements Choice.Candidate {
      * While calls are under way, a silence that is longer than the usual latency counts, too: an instance
      * that has just stopped answering gets no more calls, long before its first call is overdue. With several
      * calls under way, answers come more often, so the same silence means a longer latency.
+     *
+     * <p>While the first call is under way, the latency counts as high, so that an instance which never
+     * answers gets few calls if another one answers (as in Finagle's and Tower's {@code PeakEwma}).
      */
     @Override
     public long latencyNanos(long now) {
         long usual = latency.nanos(now);
         int calls = health.inFlight();
         long waited = now - waitingSince;
+        if (usual == 0 && calls > 0) {
+            return Math.max(UNKNOWN_NANOS, waited);
+        }
         return calls == 0 || waited <= usual ? usual : waited * (calls + 1) / 2;
     }
 
@@ -249,6 +266,16 @@ public final class Instance implements Choice.Candidate {
     public boolean isLate(long now) {
         long usual = latency.nanos(now);
         return usual != 0 && latencyNanos(now) > LATE_TIMES * usual;
+    }
+
+    @Override
+    public int coolDownFailures(long now) {
+        return health.coolDownFailures(now);
+    }
+
+    @Override
+    public boolean isExplorationDue() {
+        return health.inFlight() == 0 && exploration.isDue();
     }
 
     @Override

@@ -212,7 +212,7 @@ public final class Instances {
 
     /**
      * Whether an operator may drain an instance: not the last one that takes calls, nor the last one that is
-     * not drained. Those who want to stop all calls force the breaker of the backend open.
+     * not drained. To stop all calls, an operator forces the breaker of the backend open.
      */
     public boolean mayDrain(Instance one) {
         boolean isIn = one.health().isIn();

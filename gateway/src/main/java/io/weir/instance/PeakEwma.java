@@ -4,17 +4,26 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * The usual latency of an instance: an exponentially weighted moving average that follows a rise at once, and
- * a fall slowly. It decays while no call is recorded, so that an instance which was slow is tried again.
+ * a fall by a tenth of the difference with each answer. It decays while no call is recorded, so that an
+ * instance which was slow is tried again. An average that is old, and much higher than a new answer, has no
+ * further effect.
  *
  * <p>Source: Finagle's {@code PeakEwma}. An average that follows both directions slowly sends calls into an
- * instance for seconds after it has become slow.
+ * instance for seconds after it has become slow. Finagle's average falls in ten seconds, also with answers:
+ * then, after a short disturbance of all instances, one that is always slow looks like the others for seconds.
  */
 // Concurrency: two threads that record at once may lose one of the two samples; benign. A reader may combine
 // the value of one sample with the time of another one; the error is the decay of that time.
 final class PeakEwma {
 
-    /** The time in which the average decays to a third. */
+    /** The time in which the average decays to a third without answers. */
     private static final double DECAY_NANOS = TimeUnit.SECONDS.toNanos(10);
+    /** The share of the difference that a faster answer keeps. */
+    private static final double KEPT = 0.9;
+    /** An average without answers for so long is replaced by a much faster answer. */
+    private static final long OLD_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
+    /** An answer that is so many times as fast is much faster. */
+    private static final int FASTER_TIMES = 4;
 
     private volatile double average;
     private volatile long recordedAt;
@@ -25,8 +34,8 @@ final class PeakEwma {
         if (latencyNanos >= before) {
             average = latencyNanos;
         } else {
-            double kept = Math.exp(-Math.max(0, now - recordedAt) / DECAY_NANOS);
-            average = before * kept + latencyNanos * (1 - kept);
+            boolean isOutdated = now - recordedAt > OLD_NANOS && FASTER_TIMES * latencyNanos < before;
+            average = isOutdated ? latencyNanos : latencyNanos + (before - latencyNanos) * KEPT;
         }
         recordedAt = now;
     }

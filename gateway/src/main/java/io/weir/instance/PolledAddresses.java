@@ -6,7 +6,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -50,8 +50,8 @@ public final class PolledAddresses implements AddressSource {
     private final Duration interval;
     private final Duration timeout;
     private final Scheduler scheduler;
+    private final LongSupplier nanoClock;
     private final CountDownLatch first = new CountDownLatch(1);
-    private final AtomicLong failures = new AtomicLong();
     private final Disposable.Swap lookupUnderWay = Disposables.swap();
     private final Disposable.Swap nextLookup = Disposables.swap();
     private volatile List<InstanceAddress> addresses;
@@ -59,6 +59,7 @@ public final class PolledAddresses implements AddressSource {
     private boolean isLookingUp;
     private boolean isRefreshDue;
     private boolean isFailing;
+    private long failingSince;
     private boolean isTooLong;
     private boolean isClosed;
 
@@ -70,6 +71,7 @@ public final class PolledAddresses implements AddressSource {
      * @param interval time between a look-up's answer and the next look-up
      * @param timeout time after which a look-up has failed
      * @param scheduler runs the look-ups and the actions after changes; an action may block
+     * @param nanoClock {@link System#nanoTime}, except in tests
      */
     public PolledAddresses(
             String subject,
@@ -77,13 +79,15 @@ public final class PolledAddresses implements AddressSource {
             Lookup lookup,
             Duration interval,
             Duration timeout,
-            Scheduler scheduler) {
+            Scheduler scheduler,
+            LongSupplier nanoClock) {
         this.subject = subject;
         this.addresses = List.of(place);
         this.lookup = lookup;
         this.interval = interval;
         this.timeout = timeout;
         this.scheduler = scheduler;
+        this.nanoClock = nanoClock;
     }
 
     /** Starts the first look-up. */
@@ -114,8 +118,8 @@ public final class PolledAddresses implements AddressSource {
     }
 
     @Override
-    public long failures() {
-        return failures.get();
+    public synchronized long staleNanos() {
+        return isFailing ? nanoClock.getAsLong() - failingSince : 0;
     }
 
     @Override
@@ -196,13 +200,15 @@ public final class PolledAddresses implements AddressSource {
     }
 
     private void failed(Throwable cause) {
-        failures.incrementAndGet();
         boolean isReported;
         synchronized (this) {
             if (isClosed) {
                 return;
             }
             isReported = isFailing;
+            if (!isReported) {
+                failingSince = nanoClock.getAsLong();
+            }
             isFailing = true;
         }
         if (!isReported) {

@@ -29,9 +29,25 @@
  * and so is one without a body and with an idempotent method whose connection was lost before the answer's
  * head. The retry budget bounds both.
  *
- * <p>The latency of an instance rises at once and decays in ten seconds ({@link io.weir.instance.PeakEwma});
- * a failure never lowers it. A silence that is longer than the usual latency counts as latency. So an
- * instance that hangs gets only a few calls even before its health opens.
+ * <p><b>Latency.</b> The latency of an instance rises at once, falls with each faster answer, and
+ * decays in ten seconds without answers ({@link io.weir.instance.PeakEwma}); a failure never lowers it. A
+ * pause of the gateway itself is no latency: after one, an instance that is always slow would look like the
+ * others. A silence that is longer than the usual latency counts as latency. So an instance that hangs gets
+ * only a few calls even before its health opens.
+ *
+ * <p><b>No starvation.</b> One slow answer, such as the first one of a cold JVM, must not keep calls away for
+ * long. Of the calls that an instance has lost by its latency, the eighth one goes to it all the same
+ * ({@link io.weir.instance.Exploration}). If it is still slow, the next one follows after twice as many
+ * calls, up to 256. So a slow start is forgiven within seconds at any traffic, and an instance that is always
+ * slow gets less than a hundredth of the calls. An instance that returns has no latency at first.
+ *
+ * <p><b>Cool-down.</b> An instance that has failed twice in a row gets no calls until the others have
+ * answered eight; each further failure doubles this number, up to 64 answers
+ * ({@link io.weir.health.Health#coolDownFailures}). An error is often faster than an answer, so the latency
+ * would prefer the failing instance; and the ejection needs to know that the others answer. A good answer
+ * ends the cool-down, and so do ten seconds. It has no effect where all instances cool down or are late, with
+ * another policy than {@code least-latency}, and where an operator forces the breaker. Rejected alternative:
+ * a cost that doubles with each failure. A healthy instance may be a hundred times slower than an error.
  *
  * <p>An operator drains an instance by hand ({@link io.weir.instance.Instances#mayDrain} has the exception).
  * Unlike those of an ejected instance, its calls are not moved to other instances, since it still answers.

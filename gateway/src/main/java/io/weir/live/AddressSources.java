@@ -103,7 +103,8 @@ public final class AddressSources implements AutoCloseable {
 
     private AddressSource polled(
             String subject, InstanceAddress place, PolledAddresses.Lookup lookup, BackendProperties properties) {
-        return new PolledAddresses(subject, place, lookup, properties.resolveInterval(), LOOKUP_TIMEOUT, scheduler)
+        return new PolledAddresses(
+                        subject, place, lookup, properties.resolveInterval(), LOOKUP_TIMEOUT, scheduler, nanoClock)
                 .start();
     }
 

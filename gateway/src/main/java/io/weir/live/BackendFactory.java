@@ -136,6 +136,7 @@ public final class BackendFactory {
                 retryBudget,
                 serviceTime.littlesLaw());
         meters.onRejected(registered::publishRejected);
+        meters.showAddresses(source);
         limit.onLearnt(new LimitLog(name, limit, nanoClock)::changed);
         Backend backend = new Backend(
                 backendSettings(name, properties),

@@ -1,5 +1,7 @@
 package io.weir.live;
 
+import io.weir.authentication.Issuer;
+import io.weir.authentication.Issuers;
 import io.weir.config.WeirProperties;
 import io.weir.door.LiveRoutes;
 import io.weir.door.Routes;
@@ -8,6 +10,7 @@ import io.weir.metrics.EdgeMeters;
 import io.weir.reload.LiveConfiguration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -28,6 +31,7 @@ public final class ConfigurationApplier implements LiveConfiguration.Target {
 
     private final LiveBackends backends;
     private final RoutesFactory routes;
+    private final Issuers issuers;
     private final LiveRoutes liveRoutes;
     private final RetiredGenerations retiredGenerations;
     private final EdgeMeters edgeMeters;
@@ -39,12 +43,14 @@ public final class ConfigurationApplier implements LiveConfiguration.Target {
     public ConfigurationApplier(
             LiveBackends backends,
             RoutesFactory routes,
+            Issuers issuers,
             LiveRoutes liveRoutes,
             RetiredGenerations retiredGenerations,
             EdgeMeters edgeMeters,
             SpringCloudGateway springCloudGateway) {
         this.backends = backends;
         this.routes = routes;
+        this.issuers = issuers;
         this.liveRoutes = liveRoutes;
         this.retiredGenerations = retiredGenerations;
         this.edgeMeters = edgeMeters;
@@ -53,20 +59,30 @@ public final class ConfigurationApplier implements LiveConfiguration.Target {
 
     /** Creates the routes that the gateway starts with, and their backends. */
     public static Routes initialRoutes(
-            LiveBackends backends, RoutesFactory routes, WeirProperties weir, GatewayProperties gateway) {
-        Plan plan = plan(backends, routes, weir, gateway, null);
+            LiveBackends backends,
+            RoutesFactory routes,
+            Issuers issuers,
+            WeirProperties weir,
+            GatewayProperties gateway) {
+        Plan plan = plan(backends, routes, issuers, weir, gateway, null);
         backends.commit(plan.backends(), retired -> {});
+        issuers.commit(plan.issuers());
         plan.changesInPlace().forEach(Runnable::run);
         return plan.next();
     }
 
     /** A planned configuration. */
-    private record Plan(RoutesFactory.Plan routes, BackendPlan backends, Routes next, List<Runnable> changesInPlace) {}
+    private record Plan(
+            RoutesFactory.Plan routes,
+            BackendPlan backends,
+            Map<String, Issuer> issuers,
+            Routes next,
+            List<Runnable> changesInPlace) {}
 
     @Override
     public void apply(WeirProperties weir, GatewayProperties gateway) {
         Routes before = liveRoutes.get();
-        Plan plan = plan(backends, routes, weir, gateway, before);
+        Plan plan = plan(backends, routes, issuers, weir, gateway, before);
         List<RetiredResource> retired = commit(plan);
         retire(before, plan.next(), retired);
         announce(plan, gateway);
@@ -80,6 +96,7 @@ public final class ConfigurationApplier implements LiveConfiguration.Target {
     private static Plan plan(
             LiveBackends backends,
             RoutesFactory routes,
+            Issuers issuers,
             WeirProperties weir,
             GatewayProperties gateway,
             @Nullable Routes before) {
@@ -87,8 +104,16 @@ public final class ConfigurationApplier implements LiveConfiguration.Target {
         BackendPlan backendPlan = backends.plan(weir.backends());
         List<Runnable> changesInPlace = new ArrayList<>();
         try {
-            Routes next = routes.create(routePlan, weir.routes(), backendPlan.backends(), before, changesInPlace::add);
-            return new Plan(routePlan, backendPlan, next, changesInPlace);
+            Map<String, Issuer> planned = issuers.plan(weir.authentication());
+            Routes next = routes.create(
+                    routePlan,
+                    weir.routes(),
+                    weir.authentication(),
+                    planned,
+                    backendPlan.backends(),
+                    before,
+                    changesInPlace::add);
+            return new Plan(routePlan, backendPlan, planned, next, changesInPlace);
         } catch (RuntimeException e) {
             backendPlan.rollBack();
             throw e;
@@ -98,6 +123,7 @@ public final class ConfigurationApplier implements LiveConfiguration.Target {
     private List<RetiredResource> commit(Plan plan) {
         List<RetiredResource> retired = new ArrayList<>();
         backends.commit(plan.backends(), retired::add);
+        logFailure("changing the issuers of tokens", () -> issuers.commit(plan.issuers()));
         plan.changesInPlace().forEach(change -> logFailure("changing a route's limit or meters", change));
         liveRoutes.swap(plan.next());
         return retired;

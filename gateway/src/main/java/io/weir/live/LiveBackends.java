@@ -177,6 +177,7 @@ public final class LiveBackends implements AutoCloseable {
                     next.instances().all().forEach(instance -> instance.health().configure(next.healthSettings()));
                 }
             }
+            next.meters().showAddresses(next.source());
             next.meters()
                     .replaceParts(
                             next.properties()

@@ -1,10 +1,22 @@
 package io.weir.live;
 
 import io.weir.access.AddressRule;
+import io.weir.compression.CompressionMemory;
+import io.weir.compression.CompressionProperties;
+import io.weir.compression.CompressionRule;
+import io.weir.authentication.AuthenticationProperties;
+import io.weir.authentication.AuthenticationRule;
+import io.weir.authentication.Issuer;
+import io.weir.authentication.ReservedFields;
+import io.weir.authentication.RouteAuthenticationProperties;
 import io.weir.config.RouteProperties;
+import io.weir.cors.CorsProperties;
+import io.weir.cors.CorsRule;
+import io.weir.door.AnswerRules;
 import io.weir.door.BackendRoutingFilter;
 import io.weir.door.CompiledRoute;
 import io.weir.door.FrontDoor;
+import io.weir.door.RouteAnswers;
 import io.weir.door.RouteCompiler;
 import io.weir.door.RouteMatcher;
 import io.weir.door.RouteTable;
@@ -26,10 +38,12 @@ import io.weir.limit.UsualTime;
 import io.weir.live.GeneralRoutesFactory.RouteSource;
 import io.weir.ratelimit.RateLimitProperties;
 import io.weir.ratelimit.RateLimiter;
+import io.weir.ratelimit.SharedBuckets;
 import io.weir.retry.RetryPolicy;
 import java.net.URI;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -51,13 +65,15 @@ public final class RoutesFactory {
     /** Only Spring Cloud Gateway can match a route that was created in code: it may match any request. */
     private static final RouteMatcher ANY_REQUEST = new RouteMatcher(List.of(), List.of(), List.of(), false);
 
-    private static final RouteProperties DEFAULTS =
-            new RouteProperties(null, Mode.REQUEST, null, null, null, null, null, null, Priority.NORMAL, false, null);
+    private static final RouteProperties DEFAULTS = new RouteProperties(
+            null, Mode.REQUEST, null, null, null, null, null, null, null, Priority.NORMAL, false, null, null, null);
 
     private final GeneralRoutesFactory generalRoutes;
     private final RouteCompiler compiler;
     private final RouteRecorders recorders;
     private final LongSupplier nanoClock;
+    private final CompressionMemory compressionMemory;
+    private final @Nullable SharedBuckets sharedBuckets;
     /** The most recent plan; guarded by this. */
     private @Nullable Plan lastPlan;
 
@@ -65,16 +81,27 @@ public final class RoutesFactory {
      * A factory.
      *
      * @param nanoClock the clock of rate limits
+     * @param compressionMemory limits the compressions of all routes
+     * @param sharedBuckets the counter of rate limits that all gateways share; null: none
      */
     public RoutesFactory(
             GeneralRoutesFactory generalRoutes,
             RouteCompiler compiler,
             RouteRecorders recorders,
-            LongSupplier nanoClock) {
+            LongSupplier nanoClock,
+            CompressionMemory compressionMemory,
+            @Nullable SharedBuckets sharedBuckets) {
         this.generalRoutes = generalRoutes;
         this.compiler = compiler;
         this.recorders = recorders;
         this.nanoClock = nanoClock;
+        this.compressionMemory = compressionMemory;
+        this.sharedBuckets = sharedBuckets;
+    }
+
+    /** The compressions of all routes that are under way. */
+    public CompressionMemory compressionMemory() {
+        return compressionMemory;
     }
 
     /**
@@ -102,7 +129,7 @@ public final class RoutesFactory {
             return compilation == null ? "made in code" : compilation.why();
         }
 
-        RouteTable.Entry entry(@Nullable Route route, boolean compiled, boolean preservePath) {
+        RouteTable.Entry entry(@Nullable Route route, boolean compiled, boolean preservePath, AnswerRules answers) {
             if (compilation == null) {
                 return new RouteTable.Entry(source.id(), ANY_REQUEST, List.of(), null);
             }
@@ -124,7 +151,8 @@ public final class RoutesFactory {
                             compilation.request(),
                             compilation.response(),
                             compilation.preserveHost(),
-                            preservePath));
+                            preservePath,
+                            answers));
         }
     }
 
@@ -154,6 +182,8 @@ public final class RoutesFactory {
      * permits in use and its time series.
      *
      * @param properties Weir's properties of single routes, by id
+     * @param authentication the fields for the callers' identities
+     * @param issuers the issuers that routes can require, by name
      * @param backends the backends, by name
      * @param before the routes in force; null: none
      * @param changesInPlace receives the changes of shared parts, to be made when the new routes are put in
@@ -163,10 +193,12 @@ public final class RoutesFactory {
     Routes create(
             Plan plan,
             Map<String, RouteProperties> properties,
+            AuthenticationProperties authentication,
+            Map<String, Issuer> issuers,
             Map<String, Backend> backends,
             @Nullable Routes before,
             Consumer<Runnable> changesInPlace) {
-        Creation creation = new Creation(properties, backends, before, changesInPlace);
+        Creation creation = new Creation(properties, authentication, issuers, backends, before, changesInPlace);
         try {
             return creation.routes(plan);
         } catch (RuntimeException e) {
@@ -179,6 +211,8 @@ public final class RoutesFactory {
     private final class Creation {
 
         private final Map<String, RouteProperties> properties;
+        private final AuthenticationProperties authentication;
+        private final Map<String, Issuer> issuers;
         private final Map<String, Backend> backends;
         private final @Nullable Routes before;
         private final Consumer<Runnable> changesInPlace;
@@ -187,10 +221,14 @@ public final class RoutesFactory {
 
         Creation(
                 Map<String, RouteProperties> properties,
+                AuthenticationProperties authentication,
+                Map<String, Issuer> issuers,
                 Map<String, Backend> backends,
                 @Nullable Routes before,
                 Consumer<Runnable> changesInPlace) {
             this.properties = properties;
+            this.authentication = authentication;
+            this.issuers = issuers;
             this.backends = backends;
             this.before = before;
             this.changesInPlace = changesInPlace;
@@ -201,6 +239,7 @@ public final class RoutesFactory {
             Map<String, Route> byId = new LinkedHashMap<>();
             List<RouteView> views = new ArrayList<>();
             Set<String> pathPreserving = new HashSet<>();
+            Map<String, AnswerRules> answers = new HashMap<>();
             for (PlannedRoute planned : plan.routes) {
                 String id = planned.source().id();
                 String whyGeneral = planned.whyGeneral();
@@ -221,7 +260,9 @@ public final class RoutesFactory {
                 if (preservePath) {
                     pathPreserving.add(id);
                 }
-                entries.add(planned.entry(route, compiled, preservePath));
+                AnswerRules rules = answerRules(id);
+                answers.put(id, rules);
+                entries.add(planned.entry(route, compiled, preservePath, rules));
             }
             WeightedGroups weights = weights(plan);
             return new Routes(
@@ -232,7 +273,20 @@ public final class RoutesFactory {
                     Set.copyOf(pathPreserving),
                     plan.general.routes(),
                     weights,
+                    new RouteAnswers(answers),
+                    ReservedFields.of(authentication),
                     new InFlightCounter());
+        }
+
+        private AnswerRules answerRules(String id) {
+            RouteProperties own = properties.getOrDefault(id, DEFAULTS);
+            CorsProperties cors = own.cors();
+            CompressionProperties compression = own.compression();
+            return cors == null && compression == null
+                    ? AnswerRules.NONE
+                    : new AnswerRules(
+                            cors == null ? null : new CorsRule(cors),
+                            compression == null ? null : new CompressionRule(compression, compressionMemory));
         }
 
         private WeightedGroups weights(Plan plan) {
@@ -256,7 +310,7 @@ public final class RoutesFactory {
             Route old = before == null ? null : before.route(id);
             Route known = sameBackend(backend, old);
             Duration deadline = own.deadline();
-            RateLimiter rateLimiter = rateLimiter(own.rateLimit(), old == null ? null : old.rateLimiter());
+            RateLimiter rateLimiter = rateLimiter(id, own.rateLimit(), old == null ? null : old.rateLimiter());
             QueueingBulkhead limit = limit(own.maxConcurrentCalls(), old == null ? null : old.limit());
             FallbackProperties fallback = own.fallback();
             String fallbackBackend = fallback == null ? null : fallback.backend();
@@ -276,11 +330,27 @@ public final class RoutesFactory {
                     own.probe() == null ? null : own.probe().mode(),
                     own.priority(),
                     own.access() == null ? null : new AddressRule(own.access()),
+                    own.authentication() == null ? null : rule(id, own.authentication()),
                     rateLimiter);
         }
 
-        private @Nullable RateLimiter rateLimiter(@Nullable RateLimitProperties own, @Nullable RateLimiter old) {
-            return own == null ? null : RateLimiter.of(own, old, nanoClock);
+        private AuthenticationRule rule(String id, RouteAuthenticationProperties own) {
+            List<Issuer> accepted = own.issuers().stream()
+                    .map(name -> {
+                        Issuer issuer = issuers.get(name);
+                        if (issuer == null) {
+                            throw new IllegalArgumentException("weir.routes." + id + ".authentication.issuers: " + name
+                                    + " (expected: one of weir.authentication.issuers)");
+                        }
+                        return issuer;
+                    })
+                    .toList();
+            return new AuthenticationRule(own, accepted, authentication.identityHeader());
+        }
+
+        private @Nullable RateLimiter rateLimiter(
+                String id, @Nullable RateLimitProperties own, @Nullable RateLimiter old) {
+            return own == null ? null : RateLimiter.of(id, own, old, sharedBuckets, nanoClock);
         }
 
         /** The old route if it has the same backend: the measurements of its calls then remain true. */

@@ -26,9 +26,9 @@
  *
  * <p><b>Instances are drained through the same endpoint.</b> An operator drains an instance before its
  * machine is stopped, so its calls end where they are, and it gets no probes. The last instance that takes
- * calls cannot be drained: that would be an outage, and an operator who wants one forces the breaker open. A
- * drained instance is the operator's decision: neither a reload that keeps its address nor a forced state of
- * its backend returns it.
+ * calls cannot be drained, since that would be an outage. To stop all calls, an operator forces the breaker
+ * open. A drained instance is the operator's decision: neither a reload that keeps its address nor a forced
+ * state of its backend returns it.
  *
  * <p><b>Faults are injected through {@link io.weir.management.WeirFaultsEndpoint}</b>, an endpoint of its
  * own: its values are no limits of a backend, and a deployment can leave it out of {@code exposure}. It

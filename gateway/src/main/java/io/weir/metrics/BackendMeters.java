@@ -6,6 +6,7 @@ import io.weir.engine.BackendObserver;
 import io.weir.engine.ExchangeOutcomes;
 import io.weir.faults.FaultType;
 import io.weir.health.Health;
+import io.weir.instance.AddressSource;
 import io.weir.instance.Instance;
 import io.weir.instance.Instances;
 import io.weir.instance.Pool;
@@ -46,6 +47,8 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
     private final ExchangeTotals totals = new ExchangeTotals();
     /** The parts that a change of the configuration may replace. */
     private volatile Parts parts;
+
+    private volatile @Nullable AddressSource addresses;
 
     private volatile boolean isFloored;
     private volatile Runnable onRejected = () -> {};
@@ -124,6 +127,7 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
         scope.gauge(Meters.QUEUE_WAIT_LIMIT, () -> parts.maxWaitNanos() / NANOS_PER_SECOND, name);
         scope.gauge(Meters.STREAMS_USED, streams::inUse, name);
         scope.gauge(Meters.STREAMS_LIMIT, streams::maxConcurrentCalls, name);
+        scope.gauge(Meters.ADDRESSES_STALE, this::staleSeconds, name);
         scope.gauge(Meters.RETRY_BUDGET, () -> parts.retryBudget().available(), name);
         breakerGauges(health);
         poolGauges();
@@ -142,6 +146,16 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
     public void replaceParts(long maxWaitNanos, Instances instances, RetryBudget retryBudget) {
         parts = new Parts(maxWaitNanos, instances, retryBudget);
         instanceMeters.show(instances);
+    }
+
+    /** Shows for how long the look-ups of this source have failed. */
+    public void showAddresses(AddressSource source) {
+        addresses = source;
+    }
+
+    private double staleSeconds() {
+        AddressSource source = addresses;
+        return source == null ? 0 : source.staleNanos() / NANOS_PER_SECOND;
     }
 
     /** Shows whether this gateway's share of a limit of scope cluster was rounded up to one permit. */

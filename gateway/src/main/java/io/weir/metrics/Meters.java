@@ -73,6 +73,18 @@ public enum Meters {
             "Keys that the route's rate limit forgot because of max-keys, although their quota may have been in use.",
             "backend",
             "route"),
+    /** Shows whether all gateways count together; only with {@code weir.rate-limit.redis}. */
+    RATE_LIMIT_SHARED_UP(
+            "weir.rate.limit.shared.up",
+            Kind.GAUGE,
+            null,
+            "1 if Redis answers, so that shared rate limits count over all gateways; 0 if this gateway counts by itself."),
+    /** Shows how many requests the missing counter concerns; only with {@code weir.rate-limit.redis}. */
+    RATE_LIMIT_LOCAL(
+            "weir.rate.limit.local",
+            Kind.COUNTER,
+            null,
+            "Requests of shared rate limits that this gateway has counted by itself, since Redis did not answer in time."),
     /** Requests refused to protect a backend or the gateway. */
     SHED(
             "weir.shed",
@@ -332,8 +344,8 @@ public enum Meters {
             "weir.instance.latency",
             Kind.GAUGE,
             "seconds",
-            "Usual latency of the instance, by which the calls are distributed: it rises at once and decays in ten"
-                    + " seconds; 0 if not known. Of 'others', the highest one.",
+            "Usual latency of the instance, by which the calls are distributed: it rises at once and falls"
+                    + " with faster answers; 0 if not known. Of 'others', the highest one.",
             "backend",
             "instance"),
     /** Shows an instance that fails again and again. */
@@ -353,6 +365,14 @@ public enum Meters {
             "backend",
             "instance",
             "state"),
+    /** Shows that the addresses of a backend are no longer looked up. */
+    ADDRESSES_STALE(
+            "weir.addresses.stale",
+            Kind.GAUGE,
+            "seconds",
+            "Time for which the look-ups of the backend's addresses, in DNS or the discovery, have failed in a row. The"
+                    + " last known addresses stay in use. 0 if the last look-up succeeded, or if the addresses are listed.",
+            "backend"),
     /** The balance of the retry budget. */
     RETRY_BUDGET("weir.retry.budget", Kind.GAUGE, null, "Retries that the retry budget allows now.", "backend"),
     /** λ. */
@@ -548,6 +568,37 @@ public enum Meters {
             null,
             "1 while the files of an SSL bundle contain material that was refused; the previous one stays in use.",
             "bundle"),
+    /** Shows whether the tokens of an issuer can be verified. */
+    ISSUER_KEYS(
+            "weir.issuer.keys",
+            Kind.GAUGE,
+            null,
+            "Keys of an issuer of tokens that are in force; 0: none were ever known, and its tokens are refused.",
+            "issuer"),
+    /** Shows that the keys of an issuer may be outdated. */
+    ISSUER_FAILING(
+            "weir.issuer.failing",
+            Kind.GAUGE,
+            "seconds",
+            "Time since the keys of an issuer of tokens cannot be fetched; 0: the last fetch has succeeded.",
+            "issuer"),
+    /** Fetches of keys. */
+    ISSUER_FETCHES(
+            "weir.issuer.fetches",
+            Kind.COUNTER,
+            null,
+            "Fetches of the keys of an issuer of tokens, by result: fetched, failed.",
+            "issuer",
+            "result"),
+    /** Tokens of callers. */
+    TOKENS(
+            "weir.tokens",
+            Kind.COUNTER,
+            null,
+            "Tokens of an issuer, by result: cached (accepted, as its signature was verified before), verified"
+                    + " (accepted after its signature was verified), refused.",
+            "issuer",
+            "result"),
     /** The divisor of limits of scope cluster. */
     CLUSTER_GATEWAYS(
             "weir.cluster.gateways",

@@ -12,8 +12,9 @@ import java.util.EnumMap;
 import java.util.Map;
 
 /**
- * Writes a {@link Refusal} as an answer: {@code application/problem+json} (RFC 9457) with {@code
- * Proxy-Status} (RFC 9209), {@code Cache-Control: no-store} and, for a 503 or a 429, {@code Retry-After}.
+ * Writes a {@link Refusal} as an answer: {@code application/problem+json} (RFC 9457) with
+ * {@code Proxy-Status} (RFC 9209), {@code Cache-Control: no-store}, for a 503 or a 429 {@code Retry-After},
+ * and for a request without sufficient proof of identity {@code WWW-Authenticate}.
  */
 public final class Problem {
 
@@ -55,6 +56,14 @@ public final class Problem {
         headers.set(PROXY_STATUS, prebuilt.proxyStatus);
         if (refusal.retryAfterMillis() > 0) {
             headers.set(HttpHeaderNames.RETRY_AFTER, Long.toString(RetryAfter.seconds(refusal.retryAfterMillis())));
+        }
+        writeChallenge(refusal, headers);
+    }
+
+    private static void writeChallenge(Refusal refusal, HttpHeaders headers) {
+        String challenge = refusal.challenge();
+        if (challenge != null) {
+            headers.set(HttpHeaderNames.WWW_AUTHENTICATE, challenge);
         }
     }
 
@@ -114,6 +123,7 @@ public final class Problem {
         if (refusal.retryAfterMillis() > 0) {
             headers.set(HttpHeaderNames.RETRY_AFTER, Long.toString(RetryAfter.seconds(refusal.retryAfterMillis())));
         }
+        writeChallenge(refusal, headers);
     }
 
     /** Adds the two fields that end a gRPC answer: its status, and the reason's word. */
@@ -187,6 +197,7 @@ public final class Problem {
                 case FAULT_INJECTED -> grpcStatusOf(reason.status().code());
                 case DEADLINE_EXCEEDED, CONNECT_TIMEOUT, CLIENT_TOO_SLOW -> "4";
                 case NO_ROUTE -> "12";
+                case UNAUTHORIZED -> "16";
                 case FORBIDDEN -> "7";
                 case RATE_LIMITED, PAYLOAD_TOO_LARGE, URI_TOO_LONG, HEADERS_TOO_LARGE -> "8";
                 case BAD_REQUEST, INTERNAL_ERROR -> "13";

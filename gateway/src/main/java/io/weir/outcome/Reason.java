@@ -27,6 +27,8 @@ public enum Reason {
     GATEWAY_OVERLOADED("gateway-overloaded", 503, "proxy_internal_response", "The gateway is overloaded."),
     /** The gateway drains before it stops. */
     SHUTTING_DOWN("shutting-down", 503, "proxy_internal_response", "The gateway is shutting down."),
+    /** The request has no valid proof of the caller's identity. */
+    UNAUTHORIZED("unauthorized", 401, "http_request_denied", "The caller is not authenticated."),
     /** The caller may not use the route. */
     FORBIDDEN("forbidden", 403, "http_request_denied", "The caller may not use this route."),
     /** The caller's quota of requests is used up. */
@@ -43,6 +45,9 @@ public enum Reason {
     BAD_REQUEST("bad-request", 400, "http_request_error", "The request is malformed."),
     /** The request's body is larger than allowed. */
     PAYLOAD_TOO_LARGE("payload-too-large", 413, "http_request_error", "The request's body is too large."),
+    /** The connection's TLS name and certificate are those of another host than the request's. */
+    MISDIRECTED(
+            "misdirected", 421, "http_request_error", "The connection was opened for a host with another certificate."),
     /** The request line is longer than allowed. */
     URI_TOO_LONG("uri-too-long", 414, "http_request_error", "The request's URI is too long."),
     /** The request's header section is larger than allowed. */

@@ -12,17 +12,28 @@ import org.jspecify.annotations.Nullable;
  * @param retryAfterMillis the time after which the caller should retry, for a 503 or a 429; 0: not
  *     stated
  * @param status the status of the answer: the reason's, except that of an injected fault
+ * @param challenge the value of {@code WWW-Authenticate} (RFC 9110, section 11.6.1); null: none
  */
-public record Refusal(Reason reason, @Nullable String detail, long retryAfterMillis, int status) {
+public record Refusal(
+        Reason reason,
+        @Nullable String detail,
+        long retryAfterMillis,
+        int status,
+        @Nullable String challenge) {
 
-    /** A refusal with the reason's status. */
+    /** A refusal with the reason's status, and without a challenge. */
     public Refusal(Reason reason, @Nullable String detail, long retryAfterMillis) {
-        this(reason, detail, retryAfterMillis, reason.status().code());
+        this(reason, detail, retryAfterMillis, reason.status().code(), null);
     }
 
     /** A refusal without {@code Retry-After}. */
     public static Refusal of(Reason reason, @Nullable String detail) {
         return new Refusal(reason, detail, 0);
+    }
+
+    /** This refusal with a challenge. */
+    public Refusal challenging(@Nullable String with) {
+        return with == null ? this : new Refusal(reason, detail, retryAfterMillis, status, with);
     }
 
     /** The status of the answer. */

@@ -66,6 +66,16 @@ final class RateLimitKey {
     }
 
     /**
+     * The key of a request in a counter outside of the gateway. Header values may be secrets of callers, so
+     * they leave the gateway as SHA-256 only.
+     *
+     * @param key the result of {@link #of}
+     */
+    String outside(String key) {
+        return isAddress || key.equals(SHARED) ? key : digest(key);
+    }
+
+    /**
      * The only value of a field. A repeated field has no key of its own: backend and gateway could read
      * different values, and each junk value beside the real one would be a new quota.
      */

@@ -12,8 +12,8 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
 
 /**
  * {@code weir.routes.<id>.rate-limit}: a quota of requests for each caller of a route, as a token bucket. Off
- * unless configured. Each gateway counts by itself. A request over the quota is refused with
- * {@code rate-limited} (429).
+ * unless configured. Each gateway counts by itself unless {@code shared}. A request over the quota is refused
+ * with {@code rate-limited} (429).
  *
  * @param key the callers that share a quota; {@code client-address}: each address, behind
  *     {@code edge.trusted-proxies} the one that the proxies report, and each IPv6 network of 64 bits;
@@ -28,6 +28,8 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *     address takes about 300 bytes of memory.
  * @param enforce whether requests over the quota are refused. If not, they are counted
  *     ({@code weir_would_refuse_total}), and answers do not tell the quota.
+ * @param shared whether all gateways count together, in {@code weir.rate-limit.redis}. While Redis does not
+ *     answer, each gateway counts by itself.
  */
 public record RateLimitProperties(
         @DefaultValue("client-address")
@@ -43,7 +45,8 @@ public record RateLimitProperties(
 
         @Nullable @Min(1) @Max(1_000_000) Integer burst,
         @DefaultValue("100000") @Min(1_000) @Max(10_000_000) int maxKeys,
-        @DefaultValue("true") boolean enforce) {
+        @DefaultValue("true") boolean enforce,
+        @DefaultValue("false") boolean shared) {
 
     /** The configured {@code burst}, or its default. */
     public int burstOrDefault() {

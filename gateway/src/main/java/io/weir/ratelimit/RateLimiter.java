@@ -3,6 +3,9 @@ package io.weir.ratelimit;
 import io.github.bucket4j.ConsumptionProbe;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.util.AsciiString;
+import java.util.Objects;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -13,40 +16,61 @@ public final class RateLimiter {
     /** The name of the policy in the fields of an answer, a string of structured fields (RFC 9651). */
     static final String POLICY_NAME = "\"default\"";
 
+    private static final double NANOS_PER_MICRO = TimeUnit.MICROSECONDS.toNanos(1);
+
     private final RateLimitProperties properties;
     private final RateLimitKey key;
     private final Buckets buckets;
     private final AsciiString policy;
+    private final @Nullable SharedBuckets shared;
+    private final SharedBuckets.Rate sharedRate;
+    private final String sharedPrefix;
 
-    private RateLimiter(RateLimitProperties properties, Buckets buckets) {
+    private RateLimiter(String route, RateLimitProperties properties, Buckets buckets, @Nullable SharedBuckets shared) {
         this.properties = properties;
         this.key = RateLimitKey.parse(properties.key());
         this.buckets = buckets;
         this.policy = AsciiString.of(POLICY_NAME + ";q=" + properties.permits() + ";w="
                 + Quota.ceilSeconds(properties.period().toNanos()));
+        this.shared = properties.shared() ? shared : null;
+        this.sharedRate = new SharedBuckets.Rate(
+                (double) properties.period().toNanos() / NANOS_PER_MICRO / properties.permits(),
+                properties.burstOrDefault());
+        // With the quota, so that a changed one begins with full buckets.
+        this.sharedPrefix = route + ':' + properties.permits() + '/'
+                + properties.period().toMillis() + "ms/" + properties.burstOrDefault() + ':';
     }
 
     /**
      * The rate limit of a route.
      *
-     * @param before the limit of the route with the same id in the configuration in force; null: none. If
-     *     only {@code enforce} differs, the new limit shares its buckets.
+     * @param route the route's id
+     * @param before the limit of this route in the configuration in force; null: none. If only
+     *     {@code enforce} or {@code shared} differs, the new limit has the same buckets.
+     * @param shared the counter that all gateways share, for a limit that is {@code shared}; null: none
      */
-    public static RateLimiter of(RateLimitProperties properties, @Nullable RateLimiter before, LongSupplier nanoClock) {
+    public static RateLimiter of(
+            String route,
+            RateLimitProperties properties,
+            @Nullable RateLimiter before,
+            @Nullable SharedBuckets shared,
+            LongSupplier nanoClock) {
         if (before != null && before.properties.equals(properties)) {
             return before;
         }
         if (before != null && withoutEnforce(before.properties).equals(withoutEnforce(properties))) {
-            return new RateLimiter(properties, before.buckets);
+            return new RateLimiter(route, properties, before.buckets, shared);
         }
         return new RateLimiter(
+                route,
                 properties,
                 new Buckets(
                         properties.permits(),
                         properties.period(),
                         properties.burstOrDefault(),
                         properties.maxKeys(),
-                        nanoClock));
+                        nanoClock),
+                shared);
     }
 
     private static RateLimitProperties withoutEnforce(RateLimitProperties properties) {
@@ -56,17 +80,57 @@ public final class RateLimiter {
                 properties.period(),
                 properties.burstOrDefault(),
                 properties.maxKeys(),
-                true);
+                true,
+                false);
+    }
+
+    /** Whether the counter that all gateways share decides: {@link #takeShared}. */
+    public boolean asksShared() {
+        SharedBuckets buckets = shared;
+        return buckets != null && buckets.isAvailable();
+    }
+
+    /** How long a request waits for the shared counter; 0: there is none. */
+    public long sharedTimeoutNanos() {
+        return shared == null ? 0 : shared.timeoutNanos();
+    }
+
+    /** A request has waited for the shared counter in vain. */
+    public void sharedTimedOut() {
+        if (shared != null) {
+            shared.timedOut();
+        }
     }
 
     /**
-     * Takes a permit of the caller's bucket if there is one.
+     * Takes a permit of the bucket that all gateways share, if there is one.
+     *
+     * @param head the request's head as received
+     * @param clientNetwork the caller's address, or of an IPv6 address its network; asked only if it is
+     *     the key
+     * @param receiver receives the quota on any thread; null: the counter has failed, and {@link #take}
+     *     decides. Not called if the counter hangs.
+     */
+    public void takeShared(HttpHeaders head, Supplier<String> clientNetwork, Consumer<@Nullable Quota> receiver) {
+        SharedBuckets buckets = Objects.requireNonNull(shared, "shared");
+        buckets.take(sharedPrefix + key.outside(key.of(head, clientNetwork)), sharedRate)
+                .whenComplete((taken, failure) -> receiver.accept(
+                        failure != null
+                                ? null
+                                : new Quota(policy, taken.isAllowed(), taken.remaining(), taken.nanosToNextPermit())));
+    }
+
+    /**
+     * Takes a permit of the caller's bucket in this gateway if there is one.
      *
      * @param head the request's head as received
      * @param clientNetwork the caller's address, or of an IPv6 address its network; asked only if it is
      *     the key
      */
     public Quota take(HttpHeaders head, Supplier<String> clientNetwork) {
+        if (shared != null) {
+            shared.decidedLocally();
+        }
         ConsumptionProbe probe = buckets.of(key.of(head, clientNetwork)).tryConsumeAndReturnRemaining(1);
         long remaining = probe.getRemainingTokens();
         return new Quota(

@@ -33,12 +33,35 @@
  * buffer is full, which a flood of new keys causes on an event loop.
  *
  * <p><b>Reload.</b> A limit that has not changed keeps its buckets, as does one whose {@code enforce} alone
- * has changed. Any other change starts with full buckets.
+ * or {@code shared} alone has changed. Any other change starts with full buckets.
  *
- * <p>Limitations: each gateway counts by itself, so that several gateways together let through a multiple. A
- * claim of a token cannot be a key: the gateway does not verify tokens. A caller can choose the value of any
- * header field that no proxy in front of the gateway sets or verifies. On the general door, Spring Cloud
- * Gateway's filters run before the limit.
+ * <p><b>All gateways together.</b> A limit that is {@code shared} takes its permits in Redis
+ * ({@link io.weir.ratelimit.RedisBuckets}): a script, which Redis runs atomically, takes a permit in one
+ * round trip. It is the generic cell rate algorithm (ITU-T I.371), which lets through exactly what a token
+ * bucket lets through, and has one number as its state: the moment at which the bucket is full. The clock is
+ * Redis' own, so the clocks of the gateways do not matter. The key expires at that moment. Rejected
+ * alternatives:
+ *
+ * <ul>
+ *   <li>Bucket4j's bucket in Redis: it reads the state, computes in the gateway, and writes by
+ *       compare-and-swap. That is two round trips for each request and four for a new key, and gateways that
+ *       use the same key repeat them until one of them wins.
+ *   <li>Spring Data Redis and Spring Cloud Gateway's RedisRateLimiter: seven more libraries, and a caller
+ *       waits for Redis as long as a command may take.
+ *   <li>Permits in advance for each gateway: a gateway with few requests keeps permits from the others.
+ * </ul>
+ *
+ * <p>The exchange waits for the answer without a thread, at most for {@code weir.rate-limit.redis.timeout}.
+ * Then, or when the answer is an error, the local bucket decides, as it does without Redis.
+ * {@link io.weir.ratelimit.SharedAvailability} ends the waiting after five failures in a row; a probe each
+ * second finds Redis again. A permit that Redis grants after the time-out is used up. Local and shared
+ * buckets do not know of each other, so a caller may have its burst once more when Redis goes or comes back.
+ * Nothing of Lettuce is loaded unless Redis is configured.
+ *
+ * <p>Limitations: without Redis, several gateways together let through a multiple. Redis Cluster is not
+ * supported. A claim of a token cannot be a key: the gateway does not verify tokens. A caller can choose the
+ * value of any header field that no proxy in front of the gateway sets or verifies. On the general door,
+ * Spring Cloud Gateway's filters run before the limit.
  */
 @NullMarked
 package io.weir.ratelimit;

@@ -804,6 +804,7 @@ class DashboardBrowserIT {
                     TimeUnit.MICROSECONDS));
             open(gateway.managementPort());
             awaitLive();
+            // The page draws the last minute: most of it has to show traffic. Nothing is asserted about it.
             Thread.sleep(Duration.ofSeconds(40));
             takePicture("light.png");
             refuse("deadline: 800ms", "dedline: 800ms");

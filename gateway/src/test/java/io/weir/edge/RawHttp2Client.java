@@ -17,6 +17,7 @@ import io.netty.handler.codec.http2.Http2Settings;
 import io.weir.testing.TestTls;
 import java.io.Closeable;
 import java.io.IOException;
+import java.net.Socket;
 import java.net.SocketTimeoutException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
@@ -67,6 +68,11 @@ public final class RawHttp2Client implements Closeable {
     /** A client of a port with TLS. */
     public static RawHttp2Client overTls(int port) throws IOException {
         return new RawHttp2Client(new RawHttp1Client(TestTls.connect(port, "h2")));
+    }
+
+    /** A client of a connection on which TLS is complete. */
+    public static RawHttp2Client over(Socket connection) throws IOException {
+        return new RawHttp2Client(new RawHttp1Client(connection));
     }
 
     /** A client that reads only the heads of responses: its window is 0. */

@@ -65,6 +65,9 @@ final class TestEdgeProperties {
                 proxyProtocol,
                 false,
                 false,
-                false);
+                false,
+                null,
+                null,
+                DataSize.ofMegabytes(64));
     }
 }

@@ -106,6 +106,7 @@ class ConnectFailoverTest {
                     null,
                     Priority.NORMAL,
                     null,
+                    null,
                     null);
             Exchange exchange = new Exchange(engine, route, caller, System.nanoTime());
             channel.eventLoop().execute(exchange::start);

@@ -9,6 +9,7 @@ import io.netty.channel.EventLoop;
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.weir.access.AccessProperties;
 import io.weir.access.AddressRule;
+import io.weir.authentication.AuthenticationRule;
 import io.weir.deadline.CallerTimeout;
 import io.weir.drain.Drain;
 import io.weir.fallback.Fallback;
@@ -37,6 +38,7 @@ import io.weir.overload.OverloadProperties;
 import io.weir.overload.OverloadSampler;
 import io.weir.ratelimit.RateLimitProperties;
 import io.weir.ratelimit.RateLimiter;
+import io.weir.ratelimit.SharedBuckets;
 import io.weir.retry.RetryBudget;
 import io.weir.retry.RetryBudgetProperties;
 import io.weir.retry.RetryPolicy;
@@ -135,6 +137,7 @@ final class ExchangeFixture {
     private @Nullable Tenants tenants;
     private @Nullable OverloadSampler sampler;
     private @Nullable AddressRule access;
+    private @Nullable AuthenticationRule authentication;
     private @Nullable RateLimiter rateLimiter;
 
     @Nullable
@@ -266,11 +269,28 @@ final class ExchangeFixture {
         return this;
     }
 
+    /** The route requires a proof of identity. */
+    ExchangeFixture withAuthentication(AuthenticationRule rule) {
+        authentication = rule;
+        return this;
+    }
+
     /** The route has a quota of this many requests a minute for all callers together. */
     ExchangeFixture withRateLimit(int permits, boolean enforce) {
+        return withRateLimit(permits, enforce, null);
+    }
+
+    /**
+     * The same with a counter that all gateways share.
+     *
+     * @param shared null: this gateway counts by itself
+     */
+    ExchangeFixture withRateLimit(int permits, boolean enforce, @Nullable SharedBuckets shared) {
         rateLimiter = RateLimiter.of(
-                new RateLimitProperties("route", permits, Duration.ofMinutes(1), null, 1_000, enforce),
+                "orders",
+                new RateLimitProperties("route", permits, Duration.ofMinutes(1), null, 1_000, enforce, shared != null),
                 null,
+                shared,
                 this::now);
         return this;
     }
@@ -344,6 +364,7 @@ final class ExchangeFixture {
                 probeMode,
                 priority,
                 access,
+                authentication,
                 rateLimiter);
     }
 

@@ -6,6 +6,7 @@ import io.netty.handler.codec.http.DefaultHttpHeaders;
 import io.netty.handler.codec.http.EmptyHttpHeaders;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpMethod;
+import io.weir.authentication.ClientCertificate;
 import io.weir.limit.Priority;
 import io.weir.limit.TenantKey;
 import io.weir.outcome.Refusal;
@@ -40,6 +41,9 @@ final class FakeCaller implements Caller {
 
     @Nullable
     String tenant;
+
+    @Nullable
+    ClientCertificate clientCertificate;
 
     int tenantsRead;
     Publisher<?> upload = Mono.empty();
@@ -98,6 +102,11 @@ final class FakeCaller implements Caller {
     @Override
     public String callerNetwork() {
         return address;
+    }
+
+    @Override
+    public @Nullable ClientCertificate clientCertificate() {
+        return clientCertificate;
     }
 
     @Override

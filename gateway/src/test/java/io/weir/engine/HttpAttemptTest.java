@@ -201,6 +201,7 @@ class HttpAttemptTest {
                 null,
                 Priority.NORMAL,
                 null,
+                null,
                 null);
     }
 

@@ -97,6 +97,140 @@ class InstancesScenarioTest {
         assertThat(simulation.bulkhead.inUse()).as("permits").isZero();
     }
 
+    List<Arguments> coldStarts() {
+        List<Arguments> cases = new ArrayList<>();
+        for (int perSecond : List.of(2, 20, 300)) {
+            for (int lateAnswers : List.of(1, 20)) {
+                for (Fault fault : List.of(Fault.ERRORS, Fault.HANG, Fault.RESET)) {
+                    cases.add(Arguments.of(perSecond, lateAnswers, fault));
+                }
+            }
+        }
+        return cases;
+    }
+
+    /** No instance is known yet: of two, one fails from its first call on, and the other one is cold. */
+    @ParameterizedTest
+    @MethodSource("coldStarts")
+    void losesFewCallersWhereOneInstanceFailsAndTheOtherOneIsCold(int perSecond, int lateAnswers, Fault fault) {
+        for (long seed = 1; seed <= 8; seed++) {
+            InstancesSimulation simulation = new InstancesSimulation(2, DEADLINE, LIMIT, seed);
+            Replica bad = simulation.replicas.getFirst();
+            bad.fault = fault;
+            Replica cold = simulation.replicas.get(1);
+            cold.lateAnswers = lateAnswers;
+            cold.late = Duration.ofMillis(500);
+            simulation.traffic(perSecond, Duration.ofSeconds(perSecond < 300 ? 300 : 30));
+
+            assertThat(bad.isOpen()).as("ejected, seed %d", seed).isTrue();
+            assertThat(simulation.failed())
+                    .as("callers lost, seed %d", seed)
+                    .isLessThanOrEqualTo(fault == Fault.HANG ? MOST_CALLS_IN_A_HANG : MOST_FAILED_CALLS);
+            assertThat(simulation.hasOpened)
+                    .as("the backend opened, seed %d", seed)
+                    .isFalse();
+            assertThat(cold.isOpen()).as("the cold one, seed %d", seed).isFalse();
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {20, 300})
+    void losesFewCallersWhereTwoOfThreeFail(int perSecond) {
+        for (long seed = 1; seed <= 4; seed++) {
+            InstancesSimulation simulation = new InstancesSimulation(3, DEADLINE, LIMIT, seed);
+            simulation.traffic(perSecond, Duration.ofSeconds(40));
+            simulation.endings.clear();
+            simulation.replicas.get(0).fault = Fault.ERRORS;
+            simulation.replicas.get(1).fault = Fault.ERRORS;
+            simulation.traffic(perSecond, Duration.ofMinutes(2));
+
+            assertThat(simulation.hasOpened).as("the backend opened").isFalse();
+            assertThat(simulation.failed()).as("callers lost").isLessThanOrEqualTo(2 * MOST_FAILED_CALLS);
+        }
+    }
+
+    /** The share of the calls that an instance gets in this time. */
+    private static double share(InstancesSimulation simulation, Replica replica, int perSecond, Duration time) {
+        simulation.replicas.forEach(each -> each.calls = 0);
+        simulation.traffic(perSecond, time);
+        return (double) replica.calls
+                / simulation.replicas.stream().mapToInt(each -> each.calls).sum();
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {2, 20, 300})
+    void givesAnInstanceItsShareAgainAfterOneLateAnswer(int perSecond) {
+        for (int instances : List.of(2, 3)) {
+            InstancesSimulation simulation = calm(instances, perSecond);
+            Replica late = simulation.replicas.getFirst();
+            late.lateAnswers = 1;
+            late.late = Duration.ofMillis(700);
+            while (late.lateAnswers > 0) {
+                simulation.traffic(perSecond, Duration.ofMillis(10));
+            }
+            simulation.traffic(perSecond, Duration.ofSeconds(perSecond < 20 ? 10 : 5));
+
+            assertThat(share(simulation, late, perSecond, Duration.ofMinutes(1)))
+                    .as("of %d instances", instances)
+                    .isGreaterThan(0.7 / instances);
+            assertThat(simulation.failed()).isZero();
+        }
+    }
+
+    /** All calls of a cold instance take long at first, so that no early call shows the later latency. */
+    @ParameterizedTest
+    @ValueSource(ints = {2, 20, 300})
+    void givesAColdInstanceItsShareSoonAfterItIsWarm(int perSecond) {
+        InstancesSimulation simulation = new InstancesSimulation(2, DEADLINE, LIMIT, SEED);
+        Replica cold = simulation.replicas.getFirst();
+        cold.coldSince = simulation.now();
+        simulation.traffic(perSecond, Duration.ofSeconds(15));
+
+        assertThat(share(simulation, cold, perSecond, Duration.ofMinutes(1))).isGreaterThan(0.35);
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {2, 20, 300})
+    void givesAnInstanceItsShareAgainWithinTenSecondsOfItsRecovery(int perSecond) {
+        for (int failures = 2; failures <= 4; failures++) {
+            InstancesSimulation simulation = calm(2, perSecond);
+            Replica bad = simulation.replicas.getFirst();
+            bad.fault = Fault.ERRORS;
+            while (bad.faultyCalls < failures) {
+                simulation.traffic(perSecond, Duration.ofMillis(10));
+            }
+            simulation.traffic(perSecond, Duration.ofMillis(100));
+            bad.fault = Fault.NONE;
+            assertThat(bad.isOpen()).as("ejected").isFalse();
+            // At two calls a second the next one may come seconds after the end of the cool-down.
+            simulation.traffic(perSecond, Duration.ofSeconds(perSecond < 20 ? 15 : 10));
+
+            assertThat(share(simulation, bad, perSecond, Duration.ofMinutes(1)))
+                    .as("after %d failures", failures)
+                    .isGreaterThan(0.4);
+        }
+    }
+
+    /** One instance fails its last calls, and the other one hangs: the calls must not all go to the latter. */
+    @Test
+    void sendsCallsToACoolingInstanceWhereTheOtherOneHangs() {
+        InstancesSimulation simulation = calm(2, 300);
+        Replica cooling = simulation.replicas.getFirst();
+        cooling.fault = Fault.ERRORS;
+        while (cooling.faultyCalls < 2) {
+            simulation.traffic(300, Duration.ofMillis(1));
+        }
+        simulation.advance(Duration.ofMillis(2));
+        assertThat(cooling.instance.coolDownFailures(simulation.now())).isEqualTo(2);
+        cooling.fault = Fault.NONE;
+        simulation.replicas.get(1).fault = Fault.HANG;
+        simulation.endings.clear();
+        simulation.traffic(300, Duration.ofSeconds(10));
+
+        assertThat(simulation.failed()).isLessThanOrEqualTo(MOST_CALLS_IN_A_HANG);
+        assertThat(simulation.hasOpened).isFalse();
+    }
+
     @ParameterizedTest
     @ValueSource(ints = {20, 300})
     void drainsAnInstanceByHandWithoutLosingACallAndReturnsIt(int perSecond) {
@@ -297,6 +431,13 @@ class InstancesScenarioTest {
 
         assertThat(simulation.hasOpened).as("the backend opened").isFalse();
         assertThat(simulation.replicas).as("ejected").allMatch(replica -> replica.faultyCallsAtEjection < 0);
+        double mean = simulation.replicas.stream()
+                .mapToInt(replica -> replica.faultyCalls)
+                .average()
+                .orElseThrow();
+        assertThat(simulation.replicas)
+                .as("balanced")
+                .allSatisfy(replica -> assertThat((double) replica.faultyCalls).isBetween(0.85 * mean, 1.15 * mean));
     }
 
     @Test
@@ -330,6 +471,26 @@ class InstancesScenarioTest {
                 .as("p99")
                 .isLessThanOrEqualTo(Duration.ofMillis(40));
         assertThat(simulation.answeredShare()).isEqualTo(1);
+    }
+
+    /**
+     * Short disturbances of all instances, as on a busy machine, do not make a slow instance look like the
+     * others.
+     */
+    @Test
+    void givesASlowInstanceLittleWhereAllAreDisturbedNowAndThen() {
+        int perSecond = 300;
+        InstancesSimulation simulation = calm(3, perSecond);
+        Replica slow = simulation.replicas.getFirst();
+        simulation.replicas.forEach(replica -> replica.calls = 0);
+        for (int i = 0; i < 10; i++) {
+            simulation.replicas.forEach(replica -> replica.service = Duration.ofMillis(150));
+            simulation.traffic(perSecond, Duration.ofMillis(30));
+            simulation.replicas.forEach(replica -> replica.service = CALM);
+            slow.service = Duration.ofMillis(200);
+            simulation.traffic(perSecond, Duration.ofSeconds(3));
+        }
+        assertThat(slow.calls).as("calls").isLessThan(simulation.endings.size() / 100);
     }
 
     @Test
@@ -385,6 +546,47 @@ class InstancesScenarioTest {
         assertThat(simulation.bulkhead.maxConcurrentCalls())
                 .as("of forty workers")
                 .isBetween(higher * 3 / 2, 75);
+    }
+
+    /** The limit has just been found, for calls that need few permits; then one instance fails for long. */
+    @ParameterizedTest
+    @EnumSource(
+            value = Fault.class,
+            names = {"ERRORS", "HANG", "REFUSED", "RESET"})
+    void servesTheCallersOfABadInstanceAtAnAdaptiveLimit(Fault fault) {
+        for (long seed = 1; seed <= 6; seed++) {
+            InstancesSimulation simulation = new InstancesSimulation(3, DEADLINE, TrafficSimulation.AUTO, seed);
+            simulation.traffic(300, Duration.ofSeconds(10));
+            simulation.endings.clear();
+            simulation.replicas.getFirst().fault = fault;
+            simulation.traffic(300, Duration.ofSeconds(15));
+
+            boolean isRepeated = fault == Fault.REFUSED || fault == Fault.RESET;
+            assertThat(simulation.failed())
+                    .as("callers lost, seed %d", seed)
+                    .isLessThanOrEqualTo(isRepeated ? 0 : MOST_CALLS_IN_A_HANG);
+        }
+    }
+
+    /** A rolling restart: each instance is killed in turn, and is cold when it comes back. */
+    @ParameterizedTest
+    @ValueSource(ints = {TrafficSimulation.AUTO, LIMIT})
+    void losesNoCallerWhereInstancesAreKilledOneAfterTheOther(int limit) {
+        for (long seed = 1; seed <= 6; seed++) {
+            InstancesSimulation simulation = new InstancesSimulation(3, DEADLINE, limit, seed);
+            simulation.traffic(300, Duration.ofSeconds(15));
+            for (Replica restarted : simulation.replicas) {
+                simulation.traffic(300, Duration.ofSeconds(1));
+                restarted.kill();
+                simulation.traffic(300, Duration.ofSeconds(2));
+                assertThat(restarted.isOpen()).isTrue();
+                restarted.fault = Fault.NONE;
+                restarted.coldSince = simulation.now();
+                simulation.traffic(300, Duration.ofSeconds(15));
+                assertThat(restarted.isOpen()).isFalse();
+            }
+            assertThat(simulation.failed()).as("callers lost, seed %d", seed).isZero();
+        }
     }
 
     @ParameterizedTest

@@ -33,6 +33,7 @@ import java.net.URI;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Queue;
 import java.util.Random;
@@ -53,6 +54,10 @@ final class InstancesSimulation {
         Duration service = Duration.ofMillis(20);
         /** The calls that the instance works on at once; others wait in it. 0: any number. */
         int workers;
+        /** So many next answers take {@link #late} instead of the service time. */
+        int lateAnswers;
+
+        Duration late = Duration.ZERO;
         /** The status of its errors. */
         int errorStatus = 500;
         /** Calls that reached the instance, probes excluded. */
@@ -70,6 +75,7 @@ final class InstancesSimulation {
         /** The moment at which the instance started cold; its calls take up to ten times as long. */
         long coldSince = NEVER_COLD;
 
+        private final Set<FakeAttempt> underWay = new LinkedHashSet<>();
         private int busy;
         private final Queue<Runnable> waiting = new ArrayDeque<>();
 
@@ -77,10 +83,26 @@ final class InstancesSimulation {
             this.instance = instance;
         }
 
-        /** The service time: ten times as long at first, and as usual after five seconds. */
+        /** The service time: if the instance is cold, ten times as long at first, as usual after five seconds. */
         private long serviceNanos(long now) {
+            if (lateAnswers > 0) {
+                lateAnswers--;
+                return late.toNanos();
+            }
             double warmth = coldSince == NEVER_COLD ? 1 : Math.min(1, (now - coldSince) / COLD_NANOS);
             return (long) (service.toNanos() * (1 + 9 * (1 - warmth)));
+        }
+
+        /** The process ends: the connections of all calls under way break, and new ones are refused. */
+        void kill() {
+            fault = Fault.REFUSED;
+            for (FakeAttempt attempt : List.copyOf(underWay)) {
+                if (attempt.cancelled == 0 && underWay.remove(attempt)) {
+                    inside--;
+                    attempt.onCancel = () -> {};
+                    attempt.fails();
+                }
+            }
         }
 
         boolean isOpen() {
@@ -223,6 +245,7 @@ final class InstancesSimulation {
                 null,
                 Priority.NORMAL,
                 null,
+                null,
                 null);
     }
 
@@ -364,13 +387,17 @@ final class InstancesSimulation {
         }
         replica.inside++;
         replica.mostInside = Math.max(replica.mostInside, replica.inside);
-        attempt.onCancel = () -> replica.inside--;
+        replica.underWay.add(attempt);
+        attempt.onCancel = () -> {
+            replica.inside--;
+            replica.underWay.remove(attempt);
+        };
         if (met == Fault.HANG) {
             return attempt;
         }
         if (met == Fault.RESET || met == Fault.REFUSED) {
             schedule(RESET_NANOS, () -> {
-                if (attempt.cancelled == 0) {
+                if (attempt.cancelled == 0 && replica.underWay.remove(attempt)) {
                     replica.inside--;
                     attempt.onCancel = () -> {};
                     attempt.fails();
@@ -421,7 +448,7 @@ final class InstancesSimulation {
     }
 
     private static void answer(Exchange exchange, Replica replica, FakeAttempt attempt, int status) {
-        if (attempt.cancelled == 0) {
+        if (attempt.cancelled == 0 && replica.underWay.remove(attempt)) {
             replica.inside--;
             attempt.onCancel = () -> {};
             attempt.beginsSmallAnswer(status).answers();

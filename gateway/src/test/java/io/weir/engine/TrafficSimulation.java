@@ -200,6 +200,7 @@ final class TrafficSimulation {
                 null,
                 Priority.NORMAL,
                 null,
+                null,
                 null);
     }
 

@@ -1,7 +1,10 @@
 package io.weir.image;
 
+import static org.awaitility.Awaitility.await;
+
 import com.github.dockerjava.api.command.InspectContainerResponse;
 import com.github.dockerjava.api.model.Capability;
+import com.github.dockerjava.api.model.HealthCheck;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -21,6 +24,7 @@ import org.testcontainers.DockerClientFactory;
 import org.testcontainers.containers.BindMode;
 import org.testcontainers.containers.GenericContainer;
 import org.testcontainers.containers.Network;
+import org.testcontainers.containers.wait.strategy.AbstractWaitStrategy;
 import org.testcontainers.containers.wait.strategy.Wait;
 import org.testcontainers.lifecycle.Startables;
 
@@ -41,6 +45,8 @@ final class ContainerStand implements AutoCloseable {
 
     /** The time within which a container must become healthy, on a busy machine. */
     private static final Duration PATIENCE = Duration.ofMinutes(10);
+
+    private static final Duration HEALTH_INTERVAL = Duration.ofSeconds(2);
 
     private static final String PASSWORD = "not-a-secret";
     private static final HttpClient http =
@@ -76,7 +82,7 @@ final class ContainerStand implements AutoCloseable {
                         "--sim.faults.remote=true",
                         "--management.server.address=0.0.0.0")
                 .withExposedPorts(SERVICE, SIMULATOR_MANAGEMENT)
-                .waitingFor(Wait.forHealthcheck());
+                .waitingFor(new Healthy());
     }
 
     /** A gateway with a configuration, with a network name. */
@@ -86,7 +92,7 @@ final class ContainerStand implements AutoCloseable {
                 .withNetworkAliases(name)
                 .withFileSystemBind(configuration.toString(), "/etc/weir/weir.yml", BindMode.READ_ONLY)
                 .withExposedPorts(SERVICE, GATEWAY_MANAGEMENT)
-                .waitingFor(Wait.forHealthcheck());
+                .waitingFor(new Healthy());
     }
 
     /** Makes a file readable for the container's user, which is not the user that wrote it. */
@@ -102,8 +108,25 @@ final class ContainerStand implements AutoCloseable {
         Startables.deepStart(starting).join();
     }
 
+    /**
+     * Waits until the image's health check succeeds. Testcontainers' own strategy asks Docker without a
+     * pause, which takes the processors from the containers that start.
+     */
+    private static final class Healthy extends AbstractWaitStrategy {
+
+        @Override
+        protected void waitUntilReady() {
+            await().atMost(startupTimeout)
+                    .pollInterval(Duration.ofMillis(200))
+                    .failFast("the container has ended", () -> !waitStrategyTarget.isRunning())
+                    .until(waitStrategyTarget::isHealthy);
+        }
+    }
+
     private static GenericContainer<?> restricted(GenericContainer<?> container) {
         return container.withTmpFs(Map.of("/tmp", "")).withCreateContainerCmdModifier(command -> {
+            // The image's own check, more often than the image asks for it.
+            command.withHealthcheck(new HealthCheck().withInterval(HEALTH_INTERVAL.toNanos()));
             var host = command.getHostConfig();
             if (host == null) {
                 throw new IllegalStateException("container without a host configuration");

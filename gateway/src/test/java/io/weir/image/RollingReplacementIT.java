@@ -70,7 +70,7 @@ class RollingReplacementIT {
                 reactive: { uri: "http://webflux-r2dbc:8080", deadline: 20s, connection: { connect-timeout: 10s } }
               drain: { delay: 8s, timeout: 20s }
               # Other processes on a busy machine must not count as the gateway's overload.
-              overload.max-event-loop-delay: 1m
+              overload: { target-event-loop-delay: 1m, max-event-loop-delay: 1m }
               management.token: 0123456789abcdef0123
             """;
 

@@ -27,12 +27,15 @@ class ChoiceTest {
 
     private static final class Server implements Choice.Candidate {
         private final PeakEwma latency = new PeakEwma();
+        private final Exploration exploration = new Exploration();
         private final int weight;
         private final long serviceNanos;
         private int inFlight;
         private final SlowStart slowStart = new SlowStart();
         private int calls;
         private boolean isFull;
+        private boolean isLate;
+        private int coolDownFailures;
         private boolean isAtShare;
         private boolean isOut;
 
@@ -58,7 +61,22 @@ class ChoiceTest {
 
         @Override
         public boolean isLate(long now) {
-            return false;
+            return isLate;
+        }
+
+        @Override
+        public int coolDownFailures(long now) {
+            return coolDownFailures;
+        }
+
+        @Override
+        public boolean isExplorationDue() {
+            return inFlight == 0 && exploration.isDue();
+        }
+
+        void answered(long tookNanos, long now) {
+            exploration.answered(tookNanos, latency.lastNanos());
+            latency.record(tookNanos, now);
         }
 
         @Override
@@ -118,7 +136,7 @@ class ChoiceTest {
             while (!underWay.isEmpty() && underWay.peek().endsAt() <= now) {
                 Call ended = underWay.remove();
                 ended.server().inFlight--;
-                ended.server().latency.record(ended.tookNanos(), ended.endsAt());
+                ended.server().answered(ended.tookNanos(), ended.endsAt());
             }
             Server chosen = Objects.requireNonNull(policy.apply(underWay.size() + 1));
             chosen.inFlight++;
@@ -168,6 +186,84 @@ class ChoiceTest {
         servers.getFirst().latency.record(20 * SERVICE_NANOS, now);
         traffic(servers, 50, 50 * 60);
         assertThat(servers.getFirst().calls).isGreaterThan(100);
+    }
+
+    @Test
+    void exploresAnInstanceThatWasSlowOnceAfterFewCalls() {
+        List<Server> servers = servers(2, 1);
+        servers.forEach(server -> server.answered(SERVICE_NANOS, now));
+        Server late = servers.getFirst();
+        late.answered(20 * SERVICE_NANOS, now);
+        Choice<Server> choice = choice(servers);
+        for (int i = 1; i < 8; i++) {
+            assertThat(choice.choose(now, null)).as("call %d", i).isNotSameAs(late);
+        }
+        assertThat(choice.choose(now, null)).isSameAs(late);
+        assertThat(choice.choose(now, null)).as("the answer is under way").isNotSameAs(late);
+        late.answered(SERVICE_NANOS, now + TimeUnit.SECONDS.toNanos(4));
+        now += TimeUnit.SECONDS.toNanos(4);
+        servers.get(1).answered(SERVICE_NANOS, now);
+        servers.get(1).inFlight = 1;
+        assertThat(choice.choose(now, null)).as("alike again").isSameAs(late);
+    }
+
+    @Test
+    void exploresAnInstanceThatStaysSlowMoreAndMoreRarely() {
+        List<Server> servers = servers(2, 1);
+        servers.forEach(server -> server.answered(SERVICE_NANOS, now));
+        Server slow = servers.getFirst();
+        slow.answered(10 * SERVICE_NANOS, now);
+        Choice<Server> choice = choice(servers);
+        List<Integer> explored = new ArrayList<>();
+        for (int i = 1; i <= 1100; i++) {
+            if (choice.choose(now, null) == slow) {
+                explored.add(i);
+                slow.answered(10 * SERVICE_NANOS, now);
+            }
+        }
+        assertThat(explored).containsExactly(8, 24, 56, 120, 248, 504, 760, 1016);
+    }
+
+    @Test
+    void prefersAnotherInstanceToOneThatCoolsDown() {
+        List<Server> servers = servers(3, 1);
+        Server failing = servers.getFirst();
+        failing.coolDownFailures = 2;
+        failing.latency.record(1_000_000, now);
+        servers.get(1).latency.record(40 * SERVICE_NANOS, now);
+        servers.get(2).latency.record(40 * SERVICE_NANOS, now);
+        servers.get(2).inFlight = 20;
+        Choice<Server> choice = choice(servers);
+        for (int i = 0; i < 100; i++) {
+            assertThat(choice.choose(now, null)).isNotSameAs(failing);
+            assertThat(choice.choose(now, new TriedInstances(servers.get(1), null)))
+                    .isSameAs(servers.get(2));
+        }
+    }
+
+    @Test
+    void choosesByLoadWhereAllCoolDown() {
+        List<Server> servers = servers(3, 1);
+        servers.forEach(server -> server.coolDownFailures = 3);
+        traffic(servers, 300, 3_000);
+        assertThat(servers).allSatisfy(server -> assertThat(server.calls).isBetween(800, 1_200));
+    }
+
+    @Test
+    void choosesAnInstanceThatCoolsDownWhereTheOtherOneMayHang() {
+        List<Server> servers = servers(2, 1);
+        Server failing = servers.getFirst();
+        Server late = servers.get(1);
+        failing.coolDownFailures = 3;
+        failing.latency.record(SERVICE_NANOS, now);
+        late.isLate = true;
+        late.latency.record(40 * SERVICE_NANOS, now);
+        for (int i = 0; i < 20; i++) {
+            late.inFlight = 7;
+            assertThat(choice(servers).choose(now, null)).as("may be cold").isSameAs(late);
+            late.inFlight = 8;
+            assertThat(choice(servers).choose(now, null)).as("may hang").isSameAs(failing);
+        }
     }
 
     @Test
@@ -447,6 +543,10 @@ class ChoiceTest {
         HashRing<Server> ring = ring(servers);
         servers.getFirst().slowStart.begin(now);
         Choice<Server> slow = choice(servers);
+        servers.get(1).coolDownFailures = 2;
+        for (int i = 2; i < servers.size(); i++) {
+            servers.get(i).answered(i % 2 == 0 ? SERVICE_NANOS : 9 * SERVICE_NANOS, now);
+        }
         long bytes = Allocation.bytesPer(() -> {
             choice.choose(now, null);
             weighted.choose(now, null);

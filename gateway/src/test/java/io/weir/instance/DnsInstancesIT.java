@@ -3,6 +3,7 @@ package io.weir.instance;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.handler.codec.dns.DnsResponseCode;
 import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslContextBuilder;
@@ -165,6 +166,16 @@ class DnsInstancesIT {
         callers.awaitMore(50);
         assertThat(callers.stop()).isEmpty();
         assertThat(backend().instances()).isSameAs(known);
+        assertThat(staleSeconds()).isPositive();
+    }
+
+    private double staleSeconds() {
+        return Objects.requireNonNull(started)
+                .bean(MeterRegistry.class)
+                .get("weir.addresses.stale")
+                .tag("backend", "orders")
+                .gauge()
+                .value();
     }
 
     @Test
@@ -179,7 +190,9 @@ class DnsInstancesIT {
                 assertThat(refused.reason()).isEqualTo("connect-failed");
             }
         }
+        assertThat(staleSeconds()).isPositive();
         resolveTo("127.0.0.1", "127.0.0.2");
+        assertThat(staleSeconds()).isZero();
         SteadyCallers callers = callers("POST");
         callers.awaitMore(50);
         assertThat(callers.stop()).isEmpty();

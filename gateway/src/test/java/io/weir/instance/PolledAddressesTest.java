@@ -7,6 +7,7 @@ import java.net.UnknownHostException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -33,7 +34,8 @@ class PolledAddressesTest {
             },
             INTERVAL,
             TIMEOUT,
-            time);
+            time,
+            () -> time.now(TimeUnit.NANOSECONDS));
 
     @AfterEach
     void dispose() {
@@ -100,13 +102,13 @@ class PolledAddressesTest {
         for (int i = 0; i < failures.size(); i++) {
             answer = failures.get(i);
             advance(INTERVAL);
-            assertThat(source.failures()).isEqualTo(i + 1);
+            assertThat(Duration.ofNanos(source.staleNanos())).isEqualTo(INTERVAL.multipliedBy(i));
             assertThat(source.addresses()).isEqualTo(addresses("a", "b"));
         }
         answer = Mono.just(addresses("c"));
         advance(INTERVAL);
         assertThat(source.addresses()).isEqualTo(addresses("c"));
-        assertThat(source.failures()).isEqualTo(failures.size());
+        assertThat(source.staleNanos()).isZero();
     }
 
     @Test
@@ -114,9 +116,9 @@ class PolledAddressesTest {
         start();
         answer = Mono.never();
         advance(INTERVAL.plus(TIMEOUT).minusMillis(1));
-        assertThat(source.failures()).isZero();
-        advance(Duration.ofMillis(1));
-        assertThat(source.failures()).isOne();
+        assertThat(source.staleNanos()).isZero();
+        advance(Duration.ofMillis(2));
+        assertThat(Duration.ofNanos(source.staleNanos())).isEqualTo(Duration.ofMillis(1));
         answer = Mono.just(addresses("c"));
         advance(INTERVAL);
         assertThat(source.addresses()).isEqualTo(addresses("c"));

@@ -46,7 +46,11 @@ class WeirEndpointTest {
     record OneBackend(Backend orders) implements Gateway {
 
         private static final RateLimiter rateLimiter = RateLimiter.of(
-                new RateLimitProperties("route", 60, Duration.ofMinutes(1), 10, 5_000, true), null, () -> 0);
+                "orders",
+                new RateLimitProperties("route", 60, Duration.ofMinutes(1), 10, 5_000, true, false),
+                null,
+                null,
+                () -> 0);
 
         @Override
         public Map<String, Backend> backends() {

@@ -4,6 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.weir.instance.AddressSource;
+import io.weir.instance.InstanceAddress;
+import io.weir.instance.PolledAddresses;
 import io.weir.limit.LimitSettings;
 import io.weir.limit.Priority;
 import io.weir.limit.QueueingBulkhead;
@@ -11,11 +14,17 @@ import io.weir.outcome.Reason;
 import io.weir.testing.Allocation;
 import io.weir.testing.ObservedGateway;
 import java.lang.management.ManagementFactory;
+import java.net.URI;
+import java.net.UnknownHostException;
+import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import javax.management.JMException;
 import javax.management.MBeanServer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import reactor.core.publisher.Mono;
+import reactor.test.scheduler.VirtualTimeScheduler;
 
 class BackendMetersTest {
 
@@ -84,6 +93,29 @@ class BackendMetersTest {
 
         assertThat(value(Meters.PERMITS_LIMIT)).isEqualTo(9);
         assertThat(value(Meters.QUEUE_CAPACITY)).isEqualTo(4);
+    }
+
+    @Test
+    void showsForHowLongTheLookUpsOfTheAddressesHaveFailed() {
+        VirtualTimeScheduler time = VirtualTimeScheduler.create();
+        PolledAddresses source = new PolledAddresses(
+                "DNS of orders",
+                InstanceAddress.unknown(URI.create("http://orders:8080")),
+                () -> Mono.error(new UnknownHostException("orders")),
+                Duration.ofSeconds(5),
+                Duration.ofSeconds(10),
+                time,
+                () -> time.now(TimeUnit.NANOSECONDS));
+        assertThat(value(Meters.ADDRESSES_STALE)).isZero();
+
+        meters.showAddresses(source.start());
+        time.advanceTimeBy(Duration.ofSeconds(30));
+        assertThat(value(Meters.ADDRESSES_STALE)).isEqualTo(30);
+
+        meters.showAddresses(AddressSource.of(List.of(InstanceAddress.of(URI.create("http://orders:8080"), 1))));
+        assertThat(value(Meters.ADDRESSES_STALE)).as("listed").isZero();
+        source.close();
+        time.dispose();
     }
 
     @Test

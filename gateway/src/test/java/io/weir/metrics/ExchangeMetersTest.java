@@ -126,7 +126,11 @@ class ExchangeMetersTest {
     @Test
     void showsTheKeysOfARateLimitOnlyIfTheRouteHasOne() {
         RateLimiter limiter = RateLimiter.of(
-                new RateLimitProperties("client-address", 1, Duration.ofHours(1), null, 1_000, true), null, () -> 0);
+                "orders",
+                new RateLimitProperties("client-address", 1, Duration.ofHours(1), null, 1_000, true, false),
+                null,
+                null,
+                () -> 0);
         for (int i = 0; i < 2_000; i++) {
             String address = "address" + i;
             limiter.take(new DefaultHttpHeaders(), () -> address);

@@ -6,6 +6,7 @@ import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.weir.accesslog.AccessLog;
 import io.weir.accesslog.LineSinkTest;
+import io.weir.authentication.TestAuthentication;
 import io.weir.engine.ExchangeOutcomes;
 import io.weir.engine.Route;
 import io.weir.faults.FaultType;
@@ -78,6 +79,7 @@ class MetersTest {
         words.addAll(Set.of("allowed", "denied", "acquired", "idle", "direct", "heap"));
         words.addAll(Set.of("applied", "unchanged", "refused"));
         words.addAll(Set.of("edge", "key", "ssl"));
+        words.addAll(Set.of("corp", "cached", "verified", "fetched"));
         words.addAll(Set.of("critical", "normal", "sheddable"));
         words.addAll(Set.of("exported", "dropped", "failed"));
         words.addAll(Set.of("0.1.0", "25.0.1"));
@@ -136,8 +138,13 @@ class MetersTest {
                         new EdgeMetersTest.FixedConnections(3, 100, 7),
                         new EdgeMetersTest.FixedClients(2, 50, 4, 60, 5),
                         log)) {
+            new IssuerMeters(book).show(List.of(new TestAuthentication().issuer()));
             route.setRateLimiter(RateLimiter.of(
-                    new RateLimitProperties("route", 1, Duration.ofSeconds(1), null, 1_000, true), null, () -> 0));
+                    "orders",
+                    new RateLimitProperties("route", 1, Duration.ofSeconds(1), null, 1_000, true, false),
+                    null,
+                    null,
+                    () -> 0));
             Route observed = fixture.route(fixture.backend(backend), null, route);
             FaultMeters.show(book, () -> 1);
             backend.faultInjected(FaultType.HANG);

@@ -126,6 +126,7 @@ class LoadedClassesIT {
                 .contains("io.weir.testing.TestCaller$Answer")
                 .noneMatch(name -> name.startsWith("reactor.netty.http.client."));
         assertThat(classes.values().stream().flatMap(List::stream))
-                .noneMatch(name -> name.startsWith("io.opentelemetry."));
+                .noneMatch(name -> name.startsWith("io.opentelemetry."))
+                .noneMatch(name -> name.startsWith("io.lettuce."));
     }
 }

@@ -18,11 +18,11 @@ class RateLimiterTest {
 
     private static RateLimitProperties properties(
             String key, int permits, Duration period, @Nullable Integer burst, boolean enforce) {
-        return new RateLimitProperties(key, permits, period, burst, 1_000, enforce);
+        return new RateLimitProperties(key, permits, period, burst, 1_000, enforce, false);
     }
 
     private RateLimiter limiter(RateLimitProperties properties, @Nullable RateLimiter before) {
-        return RateLimiter.of(properties, before, clock::get);
+        return RateLimiter.of("orders", properties, before, null, clock::get);
     }
 
     private Quota take(RateLimiter limiter) {

@@ -5,12 +5,15 @@ import static org.awaitility.Awaitility.await;
 
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
+import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslContextBuilder;
 import io.netty.handler.ssl.util.InsecureTrustManagerFactory;
 import io.netty.pkitesting.CertificateBuilder;
 import io.netty.pkitesting.X509Bundle;
+import io.weir.instance.UpstreamProtocol;
 import io.weir.live.RetiredGenerations;
 import io.weir.testing.Door;
+import io.weir.testing.TestBackend;
 import io.weir.testing.TestCaller;
 import io.weir.testing.TestGateway;
 import java.io.IOException;
@@ -22,10 +25,13 @@ import java.security.cert.X509Certificate;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
+import java.util.Base64;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import javax.net.ssl.SSLContext;
@@ -43,6 +49,8 @@ import org.springframework.boot.test.system.OutputCaptureExtension;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.Sinks;
 import reactor.netty.DisposableServer;
+import reactor.netty.http.HttpProtocol;
+import reactor.netty.http.client.HttpClient;
 import reactor.netty.http.server.HttpServer;
 
 /** Certificates change under a running gateway: those of the server, and those for a backend. */
@@ -267,6 +275,80 @@ class CertificateRotationIT {
 
         replace("ca.crt", its.getCertificatePEM() + other.getCertificatePEM());
         await().until(() -> TestCaller.get(gateway().port(), path + "3").status() == 200);
+    }
+
+    /** Through both doors, over HTTP/1.1 and HTTP/2. */
+    @Test
+    void asksCallersForCertificatesOfAnAuthorityThatRotates() throws Exception {
+        X509Bundle server = certificate().buildSelfSigned();
+        X509Bundle first = certificate().subject("CN=first").buildSelfSigned();
+        X509Bundle second = certificate().subject("CN=second").buildSelfSigned();
+        X509Bundle alice = new CertificateBuilder().subject("CN=alice").buildIssuedBy(first);
+        X509Bundle bob = new CertificateBuilder().subject("CN=bob").buildIssuedBy(second);
+        writeCertificate(server);
+        writeKey(server);
+        replace("callers.crt", first.getCertificatePEM());
+        BlockingQueue<TestBackend.Request> received = new LinkedBlockingQueue<>();
+        try (TestBackend backend = TestBackend.start((request, conversation) -> {
+            received.add(request);
+            conversation.answer(200, "ok");
+        })) {
+            started = TestGateway.start(yaml("uri: '" + backend.uri() + "'") + """
+                      pem.edge:
+                        keystore: { certificate: "file:%1$s/tls.crt", private-key: "file:%1$s/tls.key" }
+                        truststore.certificate: "file:%1$s/callers.crt"
+                        reload-on-update: true
+                    server.ssl: { bundle: edge, client-auth: want }
+                    weir.authentication.client-certificate: chain
+                    weir.routes.compiled.authentication.client-certificate: true
+                    weir.routes.general.authentication.client-certificate: true
+                    """.formatted(directory));
+            for (Door door : Door.values()) {
+                for (HttpProtocol protocol : List.of(HttpProtocol.HTTP11, HttpProtocol.H2)) {
+                    assertThat(status(alice, protocol, door)).isEqualTo(200);
+                    TestBackend.Request seen = received.take();
+                    assertThat(seen.header("client-cert"))
+                            .isEqualTo(':'
+                                    + Base64.getEncoder()
+                                            .encodeToString(
+                                                    alice.getCertificate().getEncoded())
+                                    + ':');
+                    assertThat(seen.head()).doesNotContain("forged");
+                    assertThat(status(null, protocol, door)).isEqualTo(403);
+                }
+            }
+            assertThat(received).isEmpty();
+
+            replace("callers.crt", second.getCertificatePEM());
+            await().until(() -> status(bob, HttpProtocol.H2, Door.COMPILED) == 200);
+            // The edge names the authority that it trusts, so this caller shows no certificate.
+            assertThat(status(alice, HttpProtocol.HTTP11, Door.COMPILED)).isEqualTo(403);
+        }
+    }
+
+    /** The status of an answer on a new connection; -1: there is no answer. */
+    private int status(@Nullable X509Bundle caller, HttpProtocol protocol, Door door) throws Exception {
+        SslContextBuilder builder = SslContextBuilder.forClient().trustManager(InsecureTrustManagerFactory.INSTANCE);
+        if (caller != null) {
+            builder.keyManager(caller.toKeyManagerFactory());
+        }
+        SslContext tls = (protocol == HttpProtocol.H2 ? UpstreamProtocol.H2 : UpstreamProtocol.HTTP1)
+                .offeredBy(builder)
+                .build();
+        try {
+            return Objects.requireNonNull(HttpClient.newConnection()
+                    .protocol(protocol)
+                    .secure(spec -> spec.sslContext(tls))
+                    .headers(head -> head.add("Client-Cert", ":forged:").add("client_cert_chain", ":forged:"))
+                    .get()
+                    .uri("https://127.0.0.1:" + gateway().port() + "/" + door.word() + "/1")
+                    .response()
+                    .map(response -> response.status().code())
+                    .onErrorReturn(-1)
+                    .block(TestGateway.PATIENCE));
+        } catch (IllegalStateException e) {
+            throw new AssertionError("no answer", e);
+        }
     }
 
     private int backend(X509Bundle certificate) throws Exception {

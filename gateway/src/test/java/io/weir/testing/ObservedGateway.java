@@ -171,6 +171,7 @@ public final class ObservedGateway implements AutoCloseable {
                 null,
                 Priority.NORMAL,
                 null,
+                null,
                 null);
     }
 

@@ -107,6 +107,12 @@ public final class TestCaller implements AutoCloseable {
         return connected(socket, port);
     }
 
+    /** Uses a connection, such as one with TLS. */
+    public static TestCaller over(Socket connection) throws IOException {
+        connection.setSoTimeout((int) TestGateway.PATIENCE.toMillis());
+        return new TestCaller(connection);
+    }
+
     private static TestCaller connected(Socket socket, int port) throws IOException {
         socket.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), port));
         socket.setTcpNoDelay(true);

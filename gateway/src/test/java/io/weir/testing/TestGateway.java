@@ -13,6 +13,8 @@ import io.weir.engine.Engine;
 import io.weir.engine.Route;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.channels.Channels;
+import java.nio.channels.SeekableByteChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -54,6 +56,11 @@ public final class TestGateway implements AutoCloseable {
     private final ConfigurableApplicationContext context;
     private final Path directory;
     private final List<AutoCloseable> others = new ArrayList<>();
+    private final List<LogLine> logLines = new ArrayList<>();
+    private long logBytesRead;
+
+    /** A line of the access log, as it was written and parsed. */
+    private record LogLine(String text, JsonNode node) {}
 
     private TestGateway(ConfigurableApplicationContext context, Path directory) {
         this.context = context;
@@ -116,8 +123,21 @@ public final class TestGateway implements AutoCloseable {
          * @param filters the elements of a list in YAML's flow style
          */
         public Setup filtered(String name, String backend, String filters, String... properties) {
+            return add(name, backend, "", filters, properties);
+        }
+
+        /**
+         * Adds a route for each door, with more predicates of Spring Cloud Gateway.
+         *
+         * @param predicates more elements of a list in YAML's flow style
+         */
+        public Setup matched(String name, String backend, String predicates, String... properties) {
+            return add(name, backend, ", " + predicates, "", properties);
+        }
+
+        private Setup add(String name, String backend, String predicates, String filters, String... properties) {
             for (Door door : Door.values()) {
-                String also = door == Door.GENERAL ? ", \"After=2020-01-01T00:00:00Z\"" : "";
+                String also = predicates + (door == Door.GENERAL ? ", \"After=2020-01-01T00:00:00Z\"" : "");
                 definitions.append("""
                           - { id: %s, uri: "backend://%s", predicates: ["Path=%s"%s], filters: [%s] }
                         """.formatted(door.id(name), backend, door.path(name, "**"), also, filters));
@@ -347,24 +367,38 @@ public final class TestGateway implements AutoCloseable {
 
     /** The lines of the access log so far that contain a text. */
     public List<JsonNode> log(String text) {
-        try {
-            Path file = directory.resolve("access.log");
-            if (!Files.exists(file)) {
-                return List.of();
+        synchronized (logLines) {
+            try {
+                readLog();
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
             }
-            byte[] written = Files.readAllBytes(file);
+            return logLines.stream()
+                    .filter(line -> line.text().contains(text))
+                    .map(LogLine::node)
+                    .toList();
+        }
+    }
+
+    /** Adds the lines that have been written since the last call: tests ask every few milliseconds. */
+    private void readLog() throws IOException {
+        Path file = directory.resolve("access.log");
+        if (!Files.exists(file)) {
+            return;
+        }
+        try (SeekableByteChannel log = Files.newByteChannel(file)) {
+            log.position(logBytesRead);
+            byte[] written = Channels.newInputStream(log).readAllBytes();
             int whole = written.length;
             // The last line may be incomplete: the kernel shows a write page by page.
             while (whole > 0 && written[whole - 1] != '\n') {
                 whole--;
             }
-            return new String(written, 0, whole, StandardCharsets.UTF_8)
+            logBytesRead += whole;
+            new String(written, 0, whole, StandardCharsets.UTF_8)
                     .lines()
-                    .filter(line -> line.contains(text))
-                    .map(line -> JsonMapper.shared().readTree(line))
-                    .toList();
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
+                    .map(line -> new LogLine(line, JsonMapper.shared().readTree(line)))
+                    .forEach(logLines::add);
         }
     }
 

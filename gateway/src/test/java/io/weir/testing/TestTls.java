@@ -38,24 +38,34 @@ public final class TestTls {
         return over(new Socket(InetAddress.getLoopbackAddress(), port), protocol);
     }
 
-    /** Shakes hands on a connection, with one protocol offered by ALPN. */
-    public static Socket over(Socket connection, String protocol) throws IOException {
+    /**
+     * Shakes hands on a connection.
+     *
+     * @param name the name that the client asks for (SNI); an address sends none
+     * @param protocols offered by ALPN; none: without ALPN
+     */
+    public static SSLSocket named(Socket connection, String name, String... protocols) throws IOException {
         try {
             SSLContext tls = SSLContext.getInstance("TLS");
             tls.init(null, InsecureTrustManagerFactory.INSTANCE.getTrustManagers(), null);
-            SSLSocket socket = (SSLSocket)
-                    tls.getSocketFactory().createSocket(connection, "127.0.0.1", connection.getPort(), true);
+            SSLSocket socket =
+                    (SSLSocket) tls.getSocketFactory().createSocket(connection, name, connection.getPort(), true);
             SSLParameters parameters = socket.getSSLParameters();
-            parameters.setApplicationProtocols(new String[] {protocol});
+            parameters.setApplicationProtocols(protocols);
             socket.setSSLParameters(parameters);
             socket.startHandshake();
-            if (!protocol.equals(socket.getApplicationProtocol())) {
-                throw new IOException(
-                        "negotiated: " + socket.getApplicationProtocol() + " (expected: " + protocol + ")");
-            }
             return socket;
         } catch (GeneralSecurityException e) {
             throw new IllegalStateException(e);
         }
+    }
+
+    /** Shakes hands on a connection, with one protocol offered by ALPN. */
+    public static Socket over(Socket connection, String protocol) throws IOException {
+        SSLSocket socket = named(connection, "127.0.0.1", protocol);
+        if (!protocol.equals(socket.getApplicationProtocol())) {
+            throw new IOException("negotiated: " + socket.getApplicationProtocol() + " (expected: " + protocol + ")");
+        }
+        return socket;
     }
 }

@@ -103,13 +103,20 @@ public final class ConfigurationCheck {
                 () -> GatewayFactories.of(environment, new SpringValidatorAdapter(validation.getValidator())));
         DefinitionsCheck definitions = new DefinitionsCheck(environment, factories, problems::add);
         List<Route> routes = new RoutesCheck(environment, validValues, definitions, problems::add).check(root);
+        if (!ExtensionJars.installed().isEmpty()) {
+            problems.addAll(factories.get().extensionProblems());
+        }
 
         new ConsistencyCheck(environment, validValues, problems::add).check(routes);
         Set<String> reported = problems.stream().map(ConfigurationProblem::path).collect(Collectors.toSet());
         new SpringPropertiesCheck(reported::contains, problems::add).check(root);
         ValidationReport report = new ValidationReport(
                 problems, validValues.names("weir.backends").size(), routes.size());
-        return new CheckResult(report, validValues, () -> new WarningsCheck(environment, validValues).check(routes));
+        return new CheckResult(report, validValues, () -> {
+            List<ConfigurationProblem> warnings = new ArrayList<>(definitions.warnings());
+            warnings.addAll(new WarningsCheck(environment, validValues).check(routes));
+            return warnings;
+        });
     }
 
     /**

@@ -16,7 +16,7 @@ public final class ConfigurationDifference {
      * uses. All other properties were built into servers, meters and threads at startup.
      */
     private static final Pattern RELOADABLE = Pattern.compile(
-            "weir\\.(backends|routes)\\b.*|weir\\.allow-?unprotected-?routes"
+            "weir\\.(backends|routes|authentication)\\b.*|weir\\.allow-?unprotected-?routes"
                     + "|spring\\.cloud\\.gateway\\.server\\.webflux\\.(routes|default-?filters)\\b.*",
             Pattern.CASE_INSENSITIVE);
 

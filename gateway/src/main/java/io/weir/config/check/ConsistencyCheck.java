@@ -43,7 +43,8 @@ final class ConsistencyCheck {
 
     private static final Set<Integer> WITHOUT_BODY = Set.of(204, 205, 304);
     /** No fallback is possible: there is no route yet, or the caller has disconnected. */
-    private static final Set<Reason> WITHOUT_FALLBACK = Set.of(Reason.NO_ROUTE, Reason.CLIENT_CLOSED);
+    private static final Set<Reason> WITHOUT_FALLBACK =
+            Set.of(Reason.NO_ROUTE, Reason.MISDIRECTED, Reason.CLIENT_CLOSED);
 
     private final Environment environment;
     private final ValidValues validValues;
@@ -229,6 +230,11 @@ final class ConsistencyCheck {
                         + " of backend " + name);
         atMost(route + ".retry.attempt-timeout", deadline, "the deadline");
         atMost(route + ".retry.backoff", deadline, "the deadline");
+        validValues
+                .explicit(route + ".rate-limit.shared")
+                .filter(shared -> Boolean.TRUE.equals(shared.value())
+                        && validValues.get("weir.rate-limit.redis.uri").isEmpty())
+                .ifPresent(shared -> report(shared, "also weir.rate-limit.redis.uri, where all gateways count"));
         checkFallback(route + ".fallback", name);
     }
 

@@ -1,5 +1,6 @@
 package io.weir.config.check;
 
+import io.weir.config.check.GatewayFactories.ForeignArguments;
 import io.weir.config.check.RawTree.Setting;
 import java.util.ArrayList;
 import java.util.List;
@@ -36,11 +37,14 @@ final class DefinitionsCheck {
             "org.springframework.cloud.gateway.filter.factory.cache.%sGatewayFilterFactory",
             "org.springframework.cloud.gateway.filter.factory.rewrite.%sGatewayFilterFactory");
 
+    private static final String RATE_LIMITER = "RequestRateLimiter";
+
     private static final Set<String> PROPERTIES = Set.of("name", "args");
 
     private final Environment environment;
     private final Supplier<GatewayFactories> factories;
     private final Consumer<ConfigurationProblem> problems;
+    private final List<ConfigurationProblem> warnings = new ArrayList<>();
 
     DefinitionsCheck(
             Environment environment, Supplier<GatewayFactories> factories, Consumer<ConfigurationProblem> problems) {
@@ -121,9 +125,15 @@ final class DefinitionsCheck {
         }
         if (others.contains(name)) {
             report(definition, (kind.equals("filter") ? "a predicate" : "a filter") + ", not a " + kind, null);
+        } else if (name.equals(RATE_LIMITER)) {
+            report(
+                    definition,
+                    "needs a RateLimiter, which only an extension can bring; or use weir.routes.<id>.rate-limit",
+                    null);
         } else if (FACTORIES.stream().anyMatch(type -> ClassUtils.isPresent(type.formatted(name), null))) {
             report(definition, name + " is disabled, or needs a library that this gateway does not contain", null);
-        } else {
+        } else if (factories.get().extensionProblems().isEmpty()) {
+            // Otherwise it may be the name of an extension that cannot be loaded, which is reported.
             report(definition, "unknown " + kind, PropertyNames.nearest(name, known));
         }
         return false;
@@ -133,7 +143,15 @@ final class DefinitionsCheck {
             Definition definition, BiFunction<String, Map<String, String>, Object> make) {
         try {
             return Optional.of(new ValidDefinition(definition, make.apply(definition.name(), definition.args())));
-        } catch (RuntimeException e) {
+        } catch (UncreatedFactoryException e) {
+            if (!e.isForWantOfABean()) {
+                report(definition, String.valueOf(e.getMessage()), null);
+                return Optional.empty();
+            }
+            warnings.add(ConfigurationProblem.of(
+                    definition.location(), definition.path(), definition.toString(), "not checked: " + e.getMessage()));
+            return Optional.of(new ValidDefinition(definition, new ForeignArguments(definition)));
+        } catch (RuntimeException | LinkageError e) {
             String error = definition.hasSecretArguments() ? "bad arguments" : SpringErrorText.of(e);
             report(definition, error + "; expected: " + factories.get().usage(definition.name()), null);
             return Optional.empty();
@@ -143,6 +161,11 @@ final class DefinitionsCheck {
     private void report(Definition definition, String why, @Nullable String nearest) {
         problems.accept(new ConfigurationProblem(
                 definition.location(), definition.path(), definition.toString(), why, nearest));
+    }
+
+    /** The definitions that only a running gateway can check. */
+    List<ConfigurationProblem> warnings() {
+        return List.copyOf(warnings);
     }
 
     // ---------------------------------------------------------------- reading

@@ -78,6 +78,9 @@ final class GatewayCheck {
                 .flatMap(setting -> unresolved(setting).stream())
                 .forEach(problems);
         new NetworksCheck(root, validValues, problems).check();
+        new RouteAnswersCheck(root, validValues, problems).check();
+        new TlsCheck(environment, root, validValues, problems).check();
+        new IssuersCheck(environment, validValues, problems).check();
         checkProxyProtocol();
         DNS_SERVERS.forEach(server -> validValues.explicit(server).ifPresent(this::checkDnsServer));
         checkForwardHeaders();

@@ -1,5 +1,6 @@
 package io.weir.config.check;
 
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -12,6 +13,7 @@ import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
+import org.springframework.beans.BeansException;
 import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.support.BeanDefinitionBuilder;
 import org.springframework.beans.factory.support.DefaultListableBeanFactory;
@@ -54,7 +56,8 @@ import org.springframework.validation.Validator;
  *
  * <p>They come from Spring Cloud Gateway's own auto-configuration, including its conditions, but from a bean
  * factory that is never refreshed: it starts nothing, publishes no event, and creates a factory at its first
- * use. Collecting the factories takes longer than the rest of a check, so the next check reuses them.
+ * use. Collecting the factories takes longer than the rest of a check, so the next check reuses them. Where
+ * extensions are installed, the factories come from all auto-configuration ({@link UnstartedContext}).
  */
 final class GatewayFactories {
 
@@ -66,7 +69,10 @@ final class GatewayFactories {
             "spring[._](?!cloud\\.gateway\\.server\\.webflux\\.(routes|default-?filters)|config\\.).*",
             Pattern.CASE_INSENSITIVE);
 
-    private final DefaultListableBeanFactory beans = new DefaultListableBeanFactory();
+    private static final String OWN_PACKAGE = "org.springframework.cloud.gateway.";
+
+    private final DefaultListableBeanFactory beans;
+    private final List<ConfigurationProblem> extensionProblems;
     private final DefaultFormattingConversionService conversion = new DefaultFormattingConversionService();
     private final ConfigurationService configuration;
     private final Map<String, String> predicates;
@@ -75,6 +81,11 @@ final class GatewayFactories {
     private volatile Map<FactoryCall, Object> created = new ConcurrentHashMap<>();
     /** Results of the previous check; the next check evicts those that this check does not use. */
     private volatile Map<FactoryCall, Object> createdByPreviousCheck = Map.of();
+
+    /**
+     * The bound arguments of a factory that is none of Spring Cloud Gateway's: their meaning is not known.
+     */
+    record ForeignArguments(Object config) {}
 
     private record FactoryCall(boolean isFilter, String name, Map<String, String> args) {}
 
@@ -97,7 +108,7 @@ final class GatewayFactories {
             last.factories().evictUnused();
             return last.factories();
         }
-        GatewayFactories made = new GatewayFactories(environment, validator);
+        GatewayFactories made = make(environment, validator, ExtensionJars.installed());
         LAST.set(new CachedFactories(properties, made));
         return made;
     }
@@ -117,19 +128,42 @@ final class GatewayFactories {
         return properties;
     }
 
-    private GatewayFactories(ConfigurableEnvironment environment, Validator validator) {
-        conversion.addConverter(new StringToZonedDateTimeConverter());
-        conversion.addConverter(new KeyValueConverter());
-        configuration = new ConfigurationService(beans, () -> conversion, () -> validator);
+    /** The factories; without those of the extensions if one of these cannot be loaded. */
+    private static GatewayFactories make(
+            ConfigurableEnvironment environment, Validator validator, ExtensionJars extensions) {
+        if (extensions.isEmpty()) {
+            return new GatewayFactories(ownBeans(environment), validator, List.of());
+        }
+        List<ConfigurationProblem> problems = new ArrayList<>(extensions.problems());
+        try {
+            return new GatewayFactories(UnstartedContext.beansFor(environment), validator, problems);
+        } catch (RuntimeException | LinkageError e) {
+            problems.add(extensions.problem(e));
+            return new GatewayFactories(ownBeans(environment), validator, problems);
+        }
+    }
+
+    private static DefaultListableBeanFactory ownBeans(ConfigurableEnvironment environment) {
+        DefaultListableBeanFactory beans = new DefaultListableBeanFactory();
         beans.setAutowireCandidateResolver(new ContextAnnotationAutowireCandidateResolver());
         beans.registerResolvableDependency(BeanFactory.class, beans);
         beans.registerSingleton("environment", environment);
-        register(ServerCodecConfigurer.class, ServerCodecConfigurer::create);
-        register(WebFluxProperties.class, WebFluxProperties::new);
+        register(beans, ServerCodecConfigurer.class, ServerCodecConfigurer::create);
+        register(beans, WebFluxProperties.class, WebFluxProperties::new);
         new AnnotatedBeanDefinitionReader(beans, environment).register(Factories.class);
         ConfigurationClassPostProcessor processor = new ConfigurationClassPostProcessor();
         processor.setEnvironment(environment);
         processor.postProcessBeanDefinitionRegistry(beans);
+        return beans;
+    }
+
+    private GatewayFactories(
+            DefaultListableBeanFactory beans, Validator validator, List<ConfigurationProblem> extensionProblems) {
+        this.beans = beans;
+        this.extensionProblems = List.copyOf(extensionProblems);
+        conversion.addConverter(new StringToZonedDateTimeConverter());
+        conversion.addConverter(new KeyValueConverter());
+        configuration = new ConfigurationService(beans, () -> conversion, () -> validator);
         predicates = names(
                 RoutePredicateFactory.class,
                 type -> NameUtils.normalizeRoutePredicateName(type.asSubclass(RoutePredicateFactory.class)));
@@ -138,7 +172,7 @@ final class GatewayFactories {
                 type -> NameUtils.normalizeFilterFactoryName(type.asSubclass(GatewayFilterFactory.class)));
     }
 
-    private <T> void register(Class<T> type, Supplier<T> supplier) {
+    private static <T> void register(DefaultListableBeanFactory beans, Class<T> type, Supplier<T> supplier) {
         beans.registerBeanDefinition(
                 type.getName(),
                 BeanDefinitionBuilder.genericBeanDefinition(type, supplier).getBeanDefinition());
@@ -150,10 +184,20 @@ final class GatewayFactories {
         for (String bean : beans.getBeanNamesForType(factory, true, false)) {
             Class<?> type = beans.getType(bean);
             if (type != null) {
-                names.put(normalize.apply(type), bean);
+                String name = normalize.apply(type);
+                String other = names.put(name, bean);
+                if (other != null) {
+                    throw new IllegalStateException(
+                            name + ": the name of two factories: " + type.getName() + ", " + beans.getType(other));
+                }
             }
         }
         return names;
+    }
+
+    /** The extensions that cannot be loaded. */
+    List<ConfigurationProblem> extensionProblems() {
+        return extensionProblems;
     }
 
     Set<String> predicates() {
@@ -176,6 +220,7 @@ final class GatewayFactories {
     /**
      * Creates a predicate of a known name, and returns its bound arguments.
      *
+     * @throws UncreatedFactoryException if Spring cannot create the factory
      * @throws RuntimeException from Spring or Spring Cloud Gateway, if the arguments are invalid
      */
     Object makePredicate(String name, Map<String, String> args) {
@@ -183,13 +228,14 @@ final class GatewayFactories {
             RoutePredicateFactory<Object> factory = predicate(name);
             Object config = bind(factory, name, args);
             factory.applyAsync(config);
-            return config;
+            return isOwn(factory) ? config : new ForeignArguments(config);
         });
     }
 
     /**
      * Creates a filter of a known name, and returns its bound arguments.
      *
+     * @throws UncreatedFactoryException if Spring cannot create the factory
      * @throws RuntimeException from Spring or Spring Cloud Gateway, if the arguments are invalid or would
      *     fail at each request
      */
@@ -206,7 +252,7 @@ final class GatewayFactories {
             } else if (config instanceof RewriteResponseHeaderGatewayFilterFactory.Config rewrite) {
                 checkReplacement(rewrite.getRegexp(), rewrite.getReplacement());
             }
-            return config;
+            return isOwn(factory) ? config : new ForeignArguments(config);
         });
     }
 
@@ -232,18 +278,31 @@ final class GatewayFactories {
         created = new ConcurrentHashMap<>();
     }
 
+    private static boolean isOwn(Object factory) {
+        return factory.getClass().getName().startsWith(OWN_PACKAGE);
+    }
+
     @SuppressWarnings("unchecked")
     private RoutePredicateFactory<Object> predicate(String name) {
-        return beans.getBean(bean(predicates, name), RoutePredicateFactory.class);
+        return factory(predicates, name, RoutePredicateFactory.class);
     }
 
     @SuppressWarnings("unchecked")
     private GatewayFilterFactory<Object> filter(String name) {
-        return beans.getBean(bean(filters, name), GatewayFilterFactory.class);
+        return factory(filters, name, GatewayFilterFactory.class);
     }
 
-    private static String bean(Map<String, String> beans, String name) {
-        return Objects.requireNonNull(beans.get(name), name);
+    private <T> T factory(Map<String, String> names, String name, Class<T> type) {
+        try {
+            return beans.getBean(Objects.requireNonNull(names.get(name), name), type);
+        } catch (BeansException | LinkageError e) {
+            ExtensionJars extensions = ExtensionJars.installed();
+            throw new UncreatedFactoryException(
+                    extensions.isEmpty()
+                            ? ExtensionJars.cause(e)
+                            : extensions.problem(e).toString(),
+                    e);
+        }
     }
 
     private <F extends Configurable<Object> & ShortcutConfigurable> Object bind(

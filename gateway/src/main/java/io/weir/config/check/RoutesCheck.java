@@ -300,10 +300,7 @@ final class RoutesCheck {
     private void checkMetadata(RawTree node, String backend, String id) {
         for (RawTree cors : RawTree.find(RawTree.find(List.of(node), "metadata"), "cors")) {
             problems.accept(ConfigurationProblem.of(
-                    cors.location(),
-                    cors.path(),
-                    null,
-                    "without effect; use spring.cloud.gateway.server.webflux.globalcors"));
+                    cors.location(), cors.path(), null, "without effect; use weir.routes." + id + ".cors"));
         }
         for (String timeout : TIMEOUTS) {
             for (RawTree metadata : RawTree.find(RawTree.find(List.of(node), "metadata"), timeout)) {

@@ -18,7 +18,7 @@ final class SpringErrorText {
     private SpringErrorText() {}
 
     /** The error text for an exception that the arguments of a predicate or filter caused. */
-    static String of(RuntimeException failure) {
+    static String of(Throwable failure) {
         return find(failure, UnboundConfigurationPropertiesException.class)
                 .map(SpringErrorText::unknownArguments)
                 .or(() -> find(failure, BindValidationException.class).map(SpringErrorText::validationErrors))
@@ -34,11 +34,13 @@ final class SpringErrorText {
                 .collect(Collectors.joining(", "));
     }
 
-    private static String rootCause(RuntimeException failure) {
+    private static String rootCause(Throwable failure) {
         Throwable root = NestedExceptionUtils.getMostSpecificCause(failure);
         String text = root instanceof PatternSyntaxException syntax
                 ? "not a regular expression: " + syntax.getDescription()
-                : String.valueOf(root.getMessage()).lines().findFirst().orElse("");
+                : root instanceof LinkageError
+                        ? ExtensionJars.cause(root)
+                        : String.valueOf(root.getMessage()).lines().findFirst().orElse("");
         return find(failure, BindException.class)
                 .map(bind -> bind.getName() + ": " + conversionError(bind, text))
                 .orElse(text);

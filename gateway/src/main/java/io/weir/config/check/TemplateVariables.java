@@ -1,5 +1,6 @@
 package io.weir.config.check;
 
+import io.weir.config.check.GatewayFactories.ForeignArguments;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
@@ -31,11 +32,14 @@ final class TemplateVariables {
     /** {@code {name}}, {@code {name:[a-z]{2}}}, {@code {*name}}. */
     private static final Pattern VARIABLE = Pattern.compile("\\{(\\*?[^:{}/]+)(?::(?:[^{}]|\\{[^{}]*})*)?}");
 
+    /** Whether a predicate of an extension may provide further variables. */
+    private final boolean isOpen;
     /** The variables with example values. */
     private final Map<String, String> examples = new TreeMap<>();
 
     /** The variables of predicates, given as their bound arguments. */
     TemplateVariables(Collection<Object> predicates) {
+        isOpen = predicates.stream().anyMatch(ForeignArguments.class::isInstance);
         for (Object predicate : predicates) {
             if (predicate instanceof PathRoutePredicateFactory.Config path) {
                 add(path.getPatterns());
@@ -80,7 +84,9 @@ final class TemplateVariables {
 
     private Optional<String> ofPath(@Nullable String template) {
         return problem(template, text -> new UriTemplate(text).expand(examples))
-                .or(() -> String.valueOf(template).startsWith("/") || startsWithRest(template)
+                .or(() -> String.valueOf(template).startsWith("/")
+                                || startsWithRest(template)
+                                || (isOpen && String.valueOf(template).startsWith("{"))
                         ? Optional.empty()
                         : Optional.of("expected: a path that starts with /"));
     }
@@ -98,7 +104,7 @@ final class TemplateVariables {
 
     /** Expands the template as Spring Cloud Gateway does. */
     private Optional<String> problem(@Nullable String template, Consumer<String> expand) {
-        if (template == null || template.indexOf('{') < 0) {
+        if (template == null || template.indexOf('{') < 0 || isOpen) {
             return Optional.empty();
         }
         try {

@@ -32,6 +32,9 @@
  *       predicates and filters with Spring Cloud Gateway's own factories. They also reject arguments that
  *       Spring Cloud Gateway would ignore, and arguments that would fail at each request: a missing variable
  *       ({@link io.weir.config.check.TemplateVariables}) or a missing group.
+ *   <li>{@link io.weir.config.check.ExtensionJars} finds the jars of extensions. If there are any, the
+ *       factories come from all auto-configuration ({@link io.weir.config.check.UnstartedContext}), with its
+ *       conditions; a jar whose classes cannot be loaded is a problem that names the jar and the cause.
  *   <li>{@link io.weir.config.check.SpringPropertiesCheck} compares the names of Spring's properties with the
  *       metadata in the jars ({@link io.weir.config.check.SpringPropertyNames}), which the first check of a
  *       process reads: about 25 files with 1300 names.
@@ -59,6 +62,12 @@
  *       differently.
  *   <li>A separate application context for Spring Cloud Gateway's factories: its refresh starts an HTTP
  *       client and takes a second. The factories come from a bean factory that is never refreshed.
+ *   <li>Extensions in a class loader of their own: a library of the gateway, such as Spring Cloud Gateway,
+ *       could not use the classes of a jar beside it, such as Spring Data Redis. Spring Boot's launcher
+ *       appends the jars to the one class path instead. The image has no launcher, since an AOT cache fits
+ *       only Java's own class path; there the jars are appended by {@code -cp}.
+ *   <li>Only the auto-configuration of the extensions in the check: their conditions may depend on beans of
+ *       Spring Boot's, so that a filter would be unknown in the check and known at the start.
  *   <li>A list of Spring's property names from the build: it would not have the names of the jars that an
  *       installation adds, and their properties would be refused.
  *   <li>A general JSON parser for the metadata: the classes of Jackson took 115 ms of CPU time to load and
@@ -87,6 +96,7 @@
  *       only if it resembles a known one, because Spring reads some properties that have no metadata.
  *   <li>Only the active documents of a file with profiles are checked.
  *   <li>A value that another source overrides is not checked; its name is.
+ *   <li>A filter of an extension that needs a bean of a running gateway is checked at the start only.
  *   <li>Routes from other sources than properties are not checked.
  *   <li>For a file with a syntax error only the first error is reported, because the parser stops there.
  * </ul>

@@ -1,5 +1,6 @@
 package io.weir.config.check;
 
+import io.weir.authentication.IssuerProperties;
 import io.weir.config.BackendProperties;
 import io.weir.config.RouteProperties;
 import io.weir.config.WeirProperties;
@@ -58,6 +59,12 @@ record ConfigurationMetadata(List<MetadataEntry> properties) {
     static Stream<Documented> ofRoute() {
         return read(ONE.formatted(RouteProperties.class.getName()))
                 .documented("", PropertySchema.of(RouteProperties.class));
+    }
+
+    /** The properties of an issuer of tokens. */
+    static Stream<Documented> ofIssuer() {
+        return read(ONE.formatted(IssuerProperties.class.getName()))
+                .documented("", PropertySchema.of(IssuerProperties.class));
     }
 
     private Stream<Documented> documented(String prefix, PropertySchema.GroupSchema group) {

@@ -75,7 +75,8 @@ class ConfigurationMetadataTest {
         return Stream.of(
                         ConfigurationMetadata.ofGateway(),
                         ConfigurationMetadata.ofBackend(),
-                        ConfigurationMetadata.ofRoute())
+                        ConfigurationMetadata.ofRoute(),
+                        ConfigurationMetadata.ofIssuer())
                 .flatMap(properties -> properties);
     }
 }

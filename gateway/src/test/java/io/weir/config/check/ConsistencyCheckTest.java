@@ -64,6 +64,62 @@ class ConsistencyCheckTest {
                                 "expected: also weir.edge.trusted-proxies, since the field is used only from trusted"
                                         + " proxies")),
                 row(
+                        "routes that require a proof of identity which nobody can have",
+                        """
+                        spring.cloud.gateway.server.webflux.routes:
+                          - { id: orders, uri: "backend://orders", predicates: ["Path=/orders/**"] }
+                          - { id: bills, uri: "backend://orders", predicates: ["Path=/bills/**"] }
+                        weir:
+                          authentication:
+                            identity-header: Authorization
+                            issuers:
+                              corp: { issuer: corp }
+                              other: { issuer: other, jwk-set-uri: "ftp://id.example/keys" }
+                          backends.orders.uri: http://orders:8080
+                          routes:
+                            orders:
+                              authentication: { issuers: [crop], client-certificate: true }
+                            bills:
+                              authentication: { scopes: [bills.read] }
+                        """,
+                        problem(
+                                6,
+                                "weir.authentication.identity-header",
+                                "Authorization",
+                                "expected: a field that has no other meaning"),
+                        problem(
+                                8,
+                                "weir.authentication.issuers.corp.issuer",
+                                "corp",
+                                "expected: a URI such as https://id.example/keys, or a jwk-set-uri beside it"),
+                        problem(
+                                9,
+                                "weir.authentication.issuers.other.jwk-set-uri",
+                                "ftp://id.example/keys",
+                                "expected: a URI such as https://id.example/keys"),
+                        problem(
+                                13,
+                                "weir.routes.orders.authentication.client-certificate",
+                                "true",
+                                "expected: also server.ssl.client-auth: want or need, since the edge asks for no"
+                                        + " certificate"),
+                        problem(
+                                13,
+                                "weir.routes.orders.authentication.issuers",
+                                "crop",
+                                "unknown issuer; expected: a name of weir.authentication.issuers",
+                                "corp"),
+                        problem(
+                                15,
+                                "weir.routes.bills.authentication",
+                                null,
+                                "requires nothing; expected: issuers, or client-certificate: true"),
+                        problem(
+                                15,
+                                "weir.routes.bills.authentication.scopes",
+                                "[bills.read]",
+                                "expected: also issuers, since a token is required for it")),
+                row(
                         "a limit for all gateways that each of them finds for itself",
                         """
                         weir:
@@ -568,7 +624,8 @@ class ConsistencyCheckTest {
                                 8,
                                 "weir.routes.orders.fallback.reasons[0]",
                                 "circuit-opened",
-                                "expected: circuit-open, bulkhead-full, queue-timeout, queue-evicted, gateway-overloaded, shutting-down, forbidden, rate-limited, deadline-exceeded, connect-timeout, connect-failed, connection-lost, bad-request, payload-too-large, uri-too-long, headers-too-large, client-too-slow, no-route, internal-error or client-closed",
+                                "expected: circuit-open, bulkhead-full, queue-timeout, queue-evicted, gateway-overloaded, shutting-down, forbidden, rate-limited, deadline-exceeded, connect-timeout, connect-failed, connection-lost, bad-request, payload-too-large, misdirected, uri-too-long, headers-too-large, client-too-slow, no-route, internal-error or client-closed",
+                                "expected: circuit-open, bulkhead-full, queue-timeout, queue-evicted, gateway-overloaded, shutting-down, unauthorized, forbidden, rate-limited, deadline-exceeded, connect-timeout, connect-failed, connection-lost, bad-request, payload-too-large, uri-too-long, headers-too-large, client-too-slow, no-route, internal-error or client-closed",
                                 "circuit-open")),
                 row(
                         "a reason for which there can be no fallback",

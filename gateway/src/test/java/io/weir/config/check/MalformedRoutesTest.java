@@ -317,7 +317,7 @@ class MalformedRoutesTest {
                                 7,
                                 "spring.cloud.gateway.server.webflux.routes[0].filters[0]",
                                 "RequestRateLimiter=1",
-                                "RequestRateLimiter is disabled, or needs a library that this gateway does not contain")),
+                                "needs a RateLimiter, which only an extension can bring; or use weir.routes.<id>.rate-limit")),
                 row(
                         "a filter without a name",
                         """
@@ -528,7 +528,7 @@ class MalformedRoutesTest {
                                 6,
                                 "spring.cloud.gateway.server.webflux.routes[0].metadata.cors",
                                 null,
-                                "without effect; use spring.cloud.gateway.server.webflux.globalcors")),
+                                "without effect; use weir.routes.orders.cors")),
                 row(
                         "an argument too many, which Spring Cloud Gateway would ignore",
                         """
@@ -686,6 +686,6 @@ class MalformedRoutesTest {
                                 7,
                                 "spring.cloud.gateway.server.webflux.routes[0].filters[0]",
                                 "RequestRateLimiter=10",
-                                "RequestRateLimiter is disabled, or needs a library that this gateway does not contain")));
+                                "needs a RateLimiter, which only an extension can bring; or use weir.routes.<id>.rate-limit")));
     }
 }

@@ -72,6 +72,163 @@ class MalformedValuesTest {
                                 "10.0.0.1/8",
                                 "expected: a network, without bits beyond its prefix length, as in 10.0.0.0/8")),
                 row(
+                        "CORS without origins, with paths, and with credentials for everybody",
+                        """
+                        spring.cloud.gateway.server.webflux.routes:
+                          - { id: orders, uri: "backend://orders", predicates: ["Path=/orders/**"] }
+                          - { id: users, uri: "backend://orders", predicates: ["Path=/users/**"] }
+                        weir:
+                          backends.orders.uri: http://orders:8080
+                          routes:
+                            orders:
+                              cors:
+                                allowed-methods: [GET]
+                            users:
+                              cors:
+                                allowed-origins: ["*", "https://shop.example/"]
+                                allowed-headers: ["x trace"]
+                                exposed-headers: ["*"]
+                                allow-credentials: true
+                              compression: { content-types: [text/html, application/grpc] }
+                        """,
+                        problem(
+                                8,
+                                "weir.routes.orders.cors",
+                                null,
+                                "expected: allowed-origins or allowed-origin-patterns"),
+                        problem(
+                                12,
+                                "weir.routes.users.cors.allowed-origins[1]",
+                                "https://shop.example/",
+                                "expected: an origin such as https://shop.example, or *; patterns in allowed-origin-patterns"),
+                        problem(
+                                13,
+                                "weir.routes.users.cors.allowed-headers[0]",
+                                "x trace",
+                                "expected: the name of a header field, or *"),
+                        problem(
+                                15,
+                                "weir.routes.users.cors.allow-credentials",
+                                null,
+                                "expected: false, since allowed-origins has *; or the origins in allowed-origin-patterns"),
+                        problem(
+                                15,
+                                "weir.routes.users.cors.allow-credentials",
+                                null,
+                                "expected: false, since exposed-headers has *, which is a name then"),
+                        problem(
+                                16,
+                                "weir.routes.users.compression.content-types[1]",
+                                "application/grpc",
+                                "expected: a media type, text/* or application/*+json; never gRPC")),
+                row(
+                        "a route's CORS beside that of all routes",
+                        """
+                        spring.cloud.gateway.server.webflux:
+                          globalcors.cors-configurations:
+                            "[/**]": { allowed-origins: https://shop.example }
+                          routes:
+                            - { id: orders, uri: "backend://orders", predicates: ["Path=/orders/**"] }
+                        weir:
+                          backends.orders.uri: http://orders:8080
+                          routes.orders.cors.allowed-origins: https://shop.example
+                        """,
+                        problem(
+                                8,
+                                "weir.routes.orders.cors",
+                                null,
+                                "not together with spring.cloud.gateway.server.webflux.globalcors")),
+                row(
+                        "a redirect without TLS, to a port in use",
+                        """
+                        weir.edge: { redirect-port: 8080 }
+                        """,
+                        problem(
+                                1,
+                                "weir.edge.redirect-port",
+                                "8080",
+                                "expected: also server.ssl, since without TLS there is nothing to redirect to"),
+                        problem(1, "weir.edge.redirect-port", "8080", "expected: another port than server.port")),
+                row(
+                        "the target of a redirect without the redirect, and names that no handshake has",
+                        """
+                        weir.edge: { redirect-to-port: 443 }
+                        server.ssl:
+                          bundle: main
+                          server-name-bundles:
+                            - { server-name: Shop.example, bundle: main }
+                            - { server-name: "*.shop.example", bundle: main }
+                            - { server-name: m.shop.example, bundle: main }
+                        """,
+                        problem(
+                                1,
+                                "weir.edge.redirect-to-port",
+                                "443",
+                                "expected: also weir.edge.redirect-port, the port that redirects"),
+                        problem(
+                                5,
+                                "server.ssl.server-name-bundles[0].server-name",
+                                "Shop.example",
+                                "expected: lower case, as in a handshake"),
+                        problem(
+                                6,
+                                "server.ssl.server-name-bundles[1].server-name",
+                                "*.shop.example",
+                                "expected: the name of one host, without a wildcard or port")),
+                        "properties of issuers and of routes that require a token, out of range",
+                        """
+                        spring.cloud.gateway.server.webflux.routes:
+                          - { id: orders, uri: "backend://orders", predicates: ["Path=/orders/**"] }
+                        weir:
+                          authentication:
+                            identity-header: X Identity
+                            client-certificate: all
+                            issuers:
+                              corp:
+                                issuer: https://id.example
+                                clock-skew: 11m
+                                refresh-interval: 500ms
+                                unknown-key-interval: 0s
+                                fetch-timeout: 2m
+                              other: { jwk-set-uri: "https://id.example/keys" }
+                          backends.orders.uri: http://orders:8080
+                          routes:
+                            orders:
+                              authentication:
+                                issuers: [corp]
+                                scopes: ["a b"]
+                                claims: [department]
+                        """,
+                        problem(
+                                5,
+                                "weir.authentication.identity-header",
+                                "X Identity",
+                                "expected: the name of a header field"),
+                        problem(6, "weir.authentication.client-certificate", "all", "expected: none, leaf or chain"),
+                        problem(10, "weir.authentication.issuers.corp.clock-skew", "11m", "expected: 0 to 10m"),
+                        problem(11, "weir.authentication.issuers.corp.refresh-interval", "500ms", "expected: 1s to 1d"),
+                        problem(
+                                12,
+                                "weir.authentication.issuers.corp.unknown-key-interval",
+                                "0s",
+                                "expected: 1s to 1h"),
+                        problem(13, "weir.authentication.issuers.corp.fetch-timeout", "2m", "expected: 100ms to 1m"),
+                        problem(
+                                14,
+                                "weir.authentication.issuers.other.issuer",
+                                null,
+                                "missing; expected: text, 1 to 1000 characters"),
+                        problem(
+                                20,
+                                "weir.routes.orders.authentication.scopes[0]",
+                                "a b",
+                                "expected: a scope without spaces"),
+                        problem(
+                                21,
+                                "weir.routes.orders.authentication.claims[0]",
+                                "department",
+                                "expected: NAME=VALUE")),
+                row(
                         "a rate limit without a number, and with an unknown key",
                         """
                         spring.cloud.gateway.server.webflux.routes:

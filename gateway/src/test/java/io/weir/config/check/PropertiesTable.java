@@ -23,6 +23,7 @@ final class PropertiesTable {
     static String markdown() {
         return section("`weir.backends.<name>.`", "", ConfigurationMetadata.ofBackend())
                 + section("`weir.routes.<id>.`", "", ConfigurationMetadata.ofRoute())
+                + section("`weir.authentication.issuers.<name>.`", "", ConfigurationMetadata.ofIssuer())
                 + section("`weir.`", "weir.", ConfigurationMetadata.ofGateway());
     }
 
@@ -35,7 +36,7 @@ final class PropertiesTable {
                 .collect(Collectors.joining("", "\n| " + title + " | default | meaning |\n|---|---|---|\n", ""));
     }
 
-    /** Whether the property is the map of backends or routes, which have tables of their own. */
+    /** Whether the property is the map of backends, routes or issuers, which have tables of their own. */
     private static boolean isMapOfGroups(PropertySchema.Property property) {
         return property.schema() instanceof PropertySchema.MapSchema named
                 && named.element() instanceof PropertySchema.GroupSchema;

@@ -30,7 +30,7 @@ class PropertiesTableTest {
                 .contains("| `edge.max-header-size` | `16KB` | ")
                 .doesNotContain("{@code");
         assertThat(table.lines().filter(line -> line.startsWith("| `") && !line.contains("meaning")))
-                .hasSize((int) ConfigurationMetadataTest.all().count() - 2);
+                .hasSize((int) ConfigurationMetadataTest.all().count() - 3);
     }
 
     @Test

@@ -48,6 +48,9 @@ class ShippedConfigurationTest {
     /** The line break in a list. */
     private static final Pattern LIST_BREAK = Pattern.compile(",\\R +#?  +");
 
+    /** The position of an issuer's name in its path. */
+    private static final int ISSUER = 2;
+
     private static final Pattern LINE = Pattern.compile("( *)(#?)([a-z-]+):(| .*)");
     private static final Pattern DEFAULT_IN_WORDS = Pattern.compile("default: ([^.;]+?)(?:, so that|[.;]|$)");
 
@@ -76,9 +79,10 @@ class ShippedConfigurationTest {
         Files.writeString(all, withAllSettingsEnabled(DIRECTORY.resolve(file)));
 
         assertThat(check(all, TOKENS).problems())
-                // An SSL bundle is invalid for the clear-text backends of these files, and so is a second
-                // source of addresses.
+                // An SSL bundle is invalid for the clear-text backends of these files, and so are a second
+                // source of addresses, and a redirect to a gateway without TLS.
                 .filteredOn(problem -> !problem.path().endsWith(".ssl-bundle")
+                        && !problem.path().endsWith(".redirect-port")
                         && !problem.path().endsWith(".instances")
                         && !problem.path().endsWith(".discovery"))
                 .isEmpty();
@@ -89,7 +93,10 @@ class ShippedConfigurationTest {
                 .replaceAll("$1$2")
                 // The header of trusted proxies needs one.
                 .replace("trusted-proxies: []", "trusted-proxies: [ 10.0.0.0/24 ]")
+                .replace("allowed-origins: []", "allowed-origins: [ https://shop.example ]")
                 .replace("policy: least-latency", "policy: hash")
+                // A proof of identity must require something.
+                .replace(" issuers: []", " issuers: [ corp ]")
                 .replace("\"Path=/orders/**\"", "\"Path=/orders/**\", \"Weight=orders, 1\"");
     }
 
@@ -161,7 +168,9 @@ class ShippedConfigurationTest {
                         ConfigurationMetadata.ofBackend()
                                 .map(documented -> named("backends.*." + documented.path(), documented)),
                         ConfigurationMetadata.ofRoute()
-                                .map(documented -> named("routes.*." + documented.path(), documented)))
+                                .map(documented -> named("routes.*." + documented.path(), documented)),
+                        ConfigurationMetadata.ofIssuer()
+                                .map(documented -> named("authentication.issuers.*." + documented.path(), documented)))
                 .flatMap(properties -> properties);
     }
 
@@ -169,7 +178,7 @@ class ShippedConfigurationTest {
         return Arguments.of(path, documented);
     }
 
-    /** Whether the property is the map of backends or routes. */
+    /** Whether the property is the map of backends, routes or issuers. */
     private static boolean isMapOfGroups(Documented documented) {
         return documented.property().schema() instanceof PropertySchema.MapSchema named
                 && named.element() instanceof PropertySchema.GroupSchema;
@@ -213,6 +222,9 @@ class ShippedConfigurationTest {
                             && (names.getFirst().equals("backends")
                                     || names.getFirst().equals("routes"))) {
                         names.set(1, "*");
+                    }
+                    if (names.size() > ISSUER && names.get(1).equals("issuers")) {
+                        names.set(ISSUER, "*");
                     }
                     String rest = matcher.group(4);
                     int comment = rest.indexOf(" # ");

@@ -17,8 +17,8 @@ public enum OutcomeKind {
     FALLBACK(0x8457c2, "fallback"),
     CALLER(
             0x3f6fc4,
-            "forbidden rate-limited bad-request payload-too-large uri-too-long headers-too-large client-too-slow"
-                    + " no-route client-closed"),
+            "unauthorized forbidden rate-limited bad-request payload-too-large misdirected uri-too-long headers-too-large"
+                    + " client-too-slow no-route client-closed"),
     SHED(0xa46200, "circuit-open bulkhead-full queue-timeout queue-evicted gateway-overloaded shutting-down"),
     FAILED(0xcc2b38, "");
 

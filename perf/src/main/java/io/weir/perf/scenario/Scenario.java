@@ -52,6 +52,9 @@ public final class Scenario {
         // The gateway sheds at the hard limit only, and then everything.
         PROTECTIONS.put("early-shedding", List.of("overload.target-event-loop-delay=250ms"));
         PROTECTIONS.put(EJECTION, List.of());
+        // One instance after the other, a slow one as often as a fast one.
+        PROTECTIONS.put("least-latency", List.of("backends.*.load-balancing.policy=round-robin"));
+        PROTECTIONS.put("slow-start", List.of("backends.*.load-balancing.slow-start=0s"));
     }
 
     /** Runs a scenario in front of the built gateway. */

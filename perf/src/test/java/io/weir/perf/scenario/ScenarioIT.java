@@ -71,10 +71,12 @@ class ScenarioIT {
                         one of three answers 500: ejections, openings of the backend; \
                         one refuses connections: answered in time; \
                         one refuses connections: ejections, openings of the backend; \
-                        all three hang: refused at once | ''
+                        all three hang: refused at once; \
+                        one of two answers 500, 20/s: ejections, openings of the backend | \
+                        one of two answers 500, 20/s: callers without an answer in time
                     """)
     @Execution(ExecutionMode.CONCURRENT)
-    @ResourceLock(BUSY)
+    @ResourceLock(CALM)
     void instancesBreakPromisesOnlyWithoutProtection(String without, String broken, String perhaps) throws Exception {
         assertBroken("instances", without, broken, perhaps);
     }

@@ -1,0 +1,130 @@
+package io.weir.authentication;
+
+import com.nimbusds.jose.JWSHeader;
+import com.nimbusds.jwt.SignedJWT;
+import io.netty.handler.codec.http.HttpHeaders;
+import io.netty.util.AsciiString;
+import java.text.ParseException;
+import java.util.List;
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+
+/** The proof of identity that a route requires. Immutable. */
+public final class AuthenticationRule {
+
+    /** Longer than any token that a proxy with the usual limits of a header lets pass. */
+    static final int MAX_TOKEN_CHARS = 8192;
+
+    private final boolean needsCertificate;
+    private final List<Issuer> issuers;
+    private final List<String> scopes;
+    private final List<RequiredClaim> claims;
+    private final @Nullable AsciiString identityHeader;
+
+    private record RequiredClaim(String name, String value) {
+
+        static RequiredClaim parse(String text) {
+            int equals = text.indexOf('=');
+            if (equals <= 0) {
+                throw new IllegalArgumentException("authentication.claims: " + text + " (expected: NAME=VALUE)");
+            }
+            return new RequiredClaim(text.substring(0, equals), text.substring(equals + 1));
+        }
+    }
+
+    /**
+     * The rule of a route.
+     *
+     * @param issuers the issuers that the route accepts, in force
+     * @param identityHeader the field for the caller's identity; null: none
+     * @throws IllegalArgumentException if a claim is malformed
+     */
+    public AuthenticationRule(
+            RouteAuthenticationProperties properties, List<Issuer> issuers, @Nullable String identityHeader) {
+        this.needsCertificate = properties.clientCertificate();
+        this.issuers = List.copyOf(issuers);
+        this.scopes = properties.scopes();
+        this.claims = properties.claims().stream().map(RequiredClaim::parse).toList();
+        this.identityHeader =
+                identityHeader == null ? null : AsciiString.cached(identityHeader.toLowerCase(Locale.ROOT));
+    }
+
+    /** Whether the caller must have shown a client certificate. */
+    public boolean needsCertificate() {
+        return needsCertificate;
+    }
+
+    /** Whether the request must have a token. */
+    public boolean needsToken() {
+        return !issuers.isEmpty();
+    }
+
+    /** Judges the token of a request. Called only if the route needs one. */
+    public TokenVerdict check(HttpHeaders head) {
+        String token = BearerToken.of(head);
+        if (token == null) {
+            return AuthenticationRefusal.MISSING;
+        }
+        for (Issuer issuer : issuers) {
+            VerifiedToken known = issuer.known(token);
+            if (known != null) {
+                return allow(known);
+            }
+        }
+        TokenVerdict verdict = verify(token);
+        return verdict instanceof VerifiedToken verified ? allow(verified) : verdict;
+    }
+
+    private TokenVerdict verify(String token) {
+        if (token.equals(BearerToken.REPEATED)) {
+            return AuthenticationRefusal.invalid("more than one Authorization field");
+        }
+        if (token.length() > MAX_TOKEN_CHARS) {
+            return AuthenticationRefusal.invalid("longer than " + MAX_TOKEN_CHARS + " characters");
+        }
+        JWSHeader header;
+        String iss;
+        try {
+            SignedJWT parsed = SignedJWT.parse(token);
+            header = parsed.getHeader();
+            iss = parsed.getJWTClaimsSet().getIssuer();
+        } catch (ParseException | IllegalArgumentException e) {
+            return AuthenticationRefusal.invalid("not a signed JSON web token");
+        }
+        TokenVerdict verdict = null;
+        for (Issuer issuer : issuers) {
+            // The same issuer may be configured twice, such as for two audiences.
+            if (issuer.isIssuerOf(iss) && !(verdict instanceof VerifiedToken)) {
+                TokenVerdict next = issuer.verify(token, header.getKeyID());
+                verdict = verdict instanceof KeysAwaited && !(next instanceof VerifiedToken) ? verdict : next;
+            }
+        }
+        return verdict == null ? AuthenticationRefusal.invalid("of an issuer that the route does not accept") : verdict;
+    }
+
+    private TokenVerdict allow(VerifiedToken token) {
+        for (String scope : scopes) {
+            if (!token.hasScope(scope)) {
+                return AuthenticationRefusal.withoutScopes(scopes, scope);
+            }
+        }
+        for (RequiredClaim claim : claims) {
+            if (!token.hasClaim(claim.name, claim.value)) {
+                return AuthenticationRefusal.withoutClaim(claim.name);
+            }
+        }
+        if (identityHeader != null && token.identity() == null) {
+            return AuthenticationRefusal.withoutIdentity();
+        }
+        return token;
+    }
+
+    /** Writes the identity of a token that this rule has accepted into the head for the backend. */
+    public void writeIdentity(VerifiedToken token, HttpHeaders toBackend) {
+        AsciiString name = identityHeader;
+        String identity = token.identity();
+        if (name != null && identity != null) {
+            toBackend.set(name, identity);
+        }
+    }
+}

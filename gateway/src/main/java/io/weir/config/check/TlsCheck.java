@@ -1,0 +1,106 @@
+package io.weir.config.check;
+
+import io.weir.config.check.RawTree.Setting;
+import io.weir.config.check.ValidValues.Entry;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.function.Consumer;
+import java.util.regex.Pattern;
+import org.springframework.boot.context.properties.bind.BindException;
+import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.boot.web.server.Ssl;
+import org.springframework.core.convert.ConversionException;
+import org.springframework.core.env.Environment;
+
+/** Checks the redirect to https, and the names of virtual hosts with a certificate of their own. */
+final class TlsCheck {
+
+    private static final String SSL = "server.ssl";
+    private static final String SERVER_NAMES = SSL + ".server-name-bundles";
+    private static final Pattern SERVER_NAME = Pattern.compile(".*\\.server-?name", Pattern.CASE_INSENSITIVE);
+    private static final Pattern HOST_NAME =
+            Pattern.compile("[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*");
+    private static final String REDIRECT_PORT = "weir.edge.redirect-port";
+    private static final String REDIRECT_TO_PORT = "weir.edge.redirect-to-port";
+    /** The ports of other servers, and their defaults. */
+    private static final Map<String, Integer> PORTS = Map.of("server.port", 8080, "management.server.port", 0);
+
+    private final Environment environment;
+    private final RawTree root;
+    private final ValidValues validValues;
+    private final Consumer<ConfigurationProblem> problems;
+
+    TlsCheck(Environment environment, RawTree root, ValidValues validValues, Consumer<ConfigurationProblem> problems) {
+        this.environment = environment;
+        this.root = root;
+        this.validValues = validValues;
+        this.problems = problems;
+    }
+
+    void check() {
+        Entry port = validValues.explicit(REDIRECT_PORT).orElse(null);
+        if (port == null) {
+            validValues
+                    .explicit(REDIRECT_TO_PORT)
+                    .ifPresent(entry -> report(entry, "also " + REDIRECT_PORT + ", the port that redirects"));
+        } else {
+            checkRedirect(port);
+        }
+        RawTree.at(root, SERVER_NAMES).stream()
+                .flatMap(RawTree::leaves)
+                .filter(leaf -> SERVER_NAME.matcher(leaf.path()).matches())
+                .flatMap(leaf -> RawTree.effective(List.of(leaf)).stream())
+                .forEach(this::checkServerName);
+    }
+
+    private void checkRedirect(Entry port) {
+        if (!hasTls()) {
+            report(port, "also " + SSL + ", since without TLS there is nothing to redirect to");
+        }
+        PORTS.forEach((property, byDefault) -> {
+            int other;
+            try {
+                other = environment.getProperty(property, Integer.class, byDefault);
+            } catch (ConversionException e) {
+                // Another check reports it.
+                return;
+            }
+            if (other > 0 && port.value().equals(other)) {
+                report(port, "another port than " + property);
+            }
+        });
+    }
+
+    private boolean hasTls() {
+        try {
+            return Binder.get(environment)
+                    .bind(SSL, Ssl.class)
+                    .map(ssl -> Ssl.isEnabled(ssl))
+                    .orElse(false);
+        } catch (BindException e) {
+            // Spring Boot reports the property that does not convert.
+            return true;
+        }
+    }
+
+    /** Spring Boot compares the names to those of handshakes, in lower case and without wildcards. */
+    private void checkServerName(Setting setting) {
+        String name = environment.resolvePlaceholders(setting.text());
+        if (!HOST_NAME.matcher(name).matches()) {
+            boolean isUpperCase =
+                    HOST_NAME.matcher(name.toLowerCase(Locale.ROOT)).matches();
+            problems.accept(ConfigurationProblem.expected(
+                    setting.location(),
+                    setting.path(),
+                    setting.text(),
+                    isUpperCase
+                            ? "lower case, as in a handshake"
+                            : "the name of one host, without a wildcard or port"));
+        }
+    }
+
+    private void report(Entry entry, String expected) {
+        problems.accept(ConfigurationProblem.expected(entry.location(), entry.path(), entry.text(), expected));
+    }
+}

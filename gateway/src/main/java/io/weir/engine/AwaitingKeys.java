@@ -1,0 +1,50 @@
+package io.weir.engine;
+
+import io.weir.authentication.KeysAwaited;
+import io.weir.engine.Decision.Refuse;
+import io.weir.engine.Decision.Step;
+import io.weir.outcome.Reason;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The wait for the keys of the issuer of a request's token. The exchange holds nothing: neither a permit nor
+ * a byte of the body. The end of the fetch ends the wait; so does the deadline.
+ */
+final class AwaitingKeys implements ExchangePhase {
+
+    private final Refuse otherwise;
+
+    /** A wait that ends with this refusal if the keys remain unknown. */
+    AwaitingKeys(Refuse otherwise) {
+        this.otherwise = otherwise;
+    }
+
+    /** Begins the wait; false if too many requests wait for this issuer. */
+    boolean begin(Exchange exchange, KeysAwaited awaited) {
+        return awaited.whenFetched(() -> exchange.loop().execute(() -> exchange.keysFetched(this)));
+    }
+
+    @Override
+    public long dueNanos(long now) {
+        return NEVER;
+    }
+
+    @Override
+    public Decision check(long now) {
+        return Step.WAIT;
+    }
+
+    /** The token is not accepted. The time-out is the issuer's fault, and no backend's. */
+    @Override
+    public Decision expire(long now) {
+        return otherwise;
+    }
+
+    @Override
+    public Reason expiryReason(long now) {
+        return otherwise.reason();
+    }
+
+    @Override
+    public void release(@Nullable Reason why, long now) {}
+}
