@@ -48,7 +48,20 @@ class ChaosIT {
 
     private static ChaosOptions options(String route) {
         return new ChaosOptions(
-                route, "/" + route, "neighbour", "/neighbour", List.of("hang"), 20, 4, 100, 5, 100, 10_000, 3, 1_500, 40);
+                route,
+                "/" + route,
+                "neighbour",
+                "/neighbour",
+                List.of("hang"),
+                20,
+                4,
+                100,
+                5,
+                100,
+                10_000,
+                3,
+                1_500,
+                40);
     }
 
     @Test
