@@ -1,9 +1,9 @@
 package io.weir.config;
 
 import io.weir.access.AccessProperties;
+import io.weir.authentication.RouteAuthenticationProperties;
 import io.weir.compression.CompressionProperties;
 import io.weir.cors.CorsProperties;
-import io.weir.authentication.RouteAuthenticationProperties;
 import io.weir.engine.Mode;
 import io.weir.fallback.FallbackProperties;
 import io.weir.health.RouteProbeMode;

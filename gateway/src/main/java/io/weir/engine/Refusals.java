@@ -33,7 +33,8 @@ final class Refusals {
             return new Refusal(
                     reason, refuse.detail(), RetryAfter.quotaMillis(quota.nanosToNextPermit(), engine.random()));
         }
-        return new Refusal(reason, isDetailConfidential(reason) ? null : refuse.detail(), 0).challenging(refuse.challenge());
+        return new Refusal(reason, isDetailConfidential(reason) ? null : refuse.detail(), 0)
+                .challenging(refuse.challenge());
     }
 
     /** An answer with any status: every 503 and 429 of the gateway says when to retry. */

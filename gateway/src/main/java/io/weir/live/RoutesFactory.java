@@ -1,14 +1,14 @@
 package io.weir.live;
 
 import io.weir.access.AddressRule;
-import io.weir.compression.CompressionMemory;
-import io.weir.compression.CompressionProperties;
-import io.weir.compression.CompressionRule;
 import io.weir.authentication.AuthenticationProperties;
 import io.weir.authentication.AuthenticationRule;
 import io.weir.authentication.Issuer;
 import io.weir.authentication.ReservedFields;
 import io.weir.authentication.RouteAuthenticationProperties;
+import io.weir.compression.CompressionMemory;
+import io.weir.compression.CompressionProperties;
+import io.weir.compression.CompressionRule;
 import io.weir.config.RouteProperties;
 import io.weir.cors.CorsProperties;
 import io.weir.cors.CorsRule;

@@ -27,8 +27,8 @@ class ReleaseTest {
 
     @Test
     void unitWaitsLongerThanTheDrain() throws IOException {
-        long stopSeconds = Long.parseLong(
-                only("TimeoutStopSec=(\\d+)", OPS.resolve("release/weir.service")).group(1));
+        long stopSeconds = Long.parseLong(only("TimeoutStopSec=(\\d+)", OPS.resolve("release/weir.service"))
+                .group(1));
         String production = Files.readString(PRODUCTION);
         long drainSeconds = Pattern.compile("(?m)^    (?:delay|timeout): (\\d+)s$")
                 .matcher(production)

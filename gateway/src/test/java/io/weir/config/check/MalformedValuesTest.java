@@ -175,6 +175,7 @@ class MalformedValuesTest {
                                 "server.ssl.server-name-bundles[1].server-name",
                                 "*.shop.example",
                                 "expected: the name of one host, without a wildcard or port")),
+                row(
                         "properties of issuers and of routes that require a token, out of range",
                         """
                         spring.cloud.gateway.server.webflux.routes:
