@@ -624,8 +624,7 @@ class ConsistencyCheckTest {
                                 8,
                                 "weir.routes.orders.fallback.reasons[0]",
                                 "circuit-opened",
-                                "expected: circuit-open, bulkhead-full, queue-timeout, queue-evicted, gateway-overloaded, shutting-down, forbidden, rate-limited, deadline-exceeded, connect-timeout, connect-failed, connection-lost, bad-request, payload-too-large, misdirected, uri-too-long, headers-too-large, client-too-slow, no-route, internal-error or client-closed",
-                                "expected: circuit-open, bulkhead-full, queue-timeout, queue-evicted, gateway-overloaded, shutting-down, unauthorized, forbidden, rate-limited, deadline-exceeded, connect-timeout, connect-failed, connection-lost, bad-request, payload-too-large, uri-too-long, headers-too-large, client-too-slow, no-route, internal-error or client-closed",
+                                "expected: circuit-open, bulkhead-full, queue-timeout, queue-evicted, gateway-overloaded, shutting-down, unauthorized, forbidden, rate-limited, deadline-exceeded, connect-timeout, connect-failed, connection-lost, bad-request, payload-too-large, misdirected, uri-too-long, headers-too-large, client-too-slow, no-route, fault-injected, internal-error or client-closed",
                                 "circuit-open")),
                 row(
                         "a reason for which there can be no fallback",
