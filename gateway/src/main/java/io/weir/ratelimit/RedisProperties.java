@@ -15,18 +15,19 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param timeout how long a request waits for the answer; 1ms to 1s. Then the gateway's own count decides.
  *     After five failures in a row no request waits, until Redis answers a probe in this time; there is one
  *     each second.
- * @param keyPrefix the beginning of each key. Gateways with the same prefix share their quotas.
+ * @param keyPrefix the beginning of each key; 1 to 64 characters of visible ASCII. Gateways with the same
+ *     prefix share their quotas.
  */
 public record RedisProperties(
         @NotNull
         @Pattern(
                 regexp = "rediss?://(?:\\S*@)?(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+])(?::\\d{1,5})?(?:/\\d{1,4})?",
-                message = "a URI such as redis://redis:6379 or rediss://user:password@redis:6379")
+                message = "a URI that begins with redis:// or rediss://")
         String uri,
 
         @DefaultValue("20ms") @DurationMin(millis = 1) @DurationMax(seconds = 1)
         Duration timeout,
 
         @DefaultValue("weir:rate-limit:")
-        @Pattern(regexp = "[!-~]{1,64}", message = "1 to 64 visible characters of ASCII")
+        @Pattern(regexp = "[!-~]{1,64}", message = "1 to 64 characters of visible ASCII")
         String keyPrefix) {}
