@@ -145,6 +145,14 @@ public final class FrontDoor implements HttpHandler {
         if (overLimit != null) {
             return refuse(overLimit, inbound(in, out, target, NONE));
         }
+        return route(request, response, target, arrivedAtNanos);
+    }
+
+    /** Serves the request by the route that matches it. */
+    private Mono<Void> route(
+            ServerHttpRequest request, ServerHttpResponse response, RequestTarget target, long arrivedAtNanos) {
+        HttpServerRequest in = ServerHttpRequestDecorator.getNativeRequest(request);
+        HttpServerResponse out = ServerHttpResponseDecorator.getNativeResponse(response);
         Routes current = routes.get();
         ReservedFields reserved = current.reservedFields();
         if (reserved != null) {

@@ -14,6 +14,7 @@ import io.weir.outcome.Reason;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -511,43 +512,62 @@ class InstancesScenarioTest {
         assertThat(bad.instance.health().state()).isEqualTo(State.CLOSED);
     }
 
-    /** The limit follows the share of an instance that leaves or returns, and goes on learning meanwhile. */
+    /**
+     * The limit follows the share of an instance that leaves or returns, and goes on learning meanwhile. Medians
+     * of several seeds, since a limit is above its usual value now and then while it probes.
+     */
     @Test
     void anAdaptiveLimitLearnsWhileAnInstanceIsOut() {
-        InstancesSimulation simulation = new InstancesSimulation(2, DEADLINE, TrafficSimulation.AUTO, SEED);
+        List<List<Integer>> limits = LongStream.rangeClosed(1, 5)
+                .mapToObj(InstancesScenarioTest::limitsWhileAnInstanceIsOut)
+                .toList();
+
+        int before = median(limits, 0);
+        int half = median(limits, 1);
+        int lower = median(limits, 2);
+        int higher = median(limits, 3);
+        assertThat(before).as("of twenty workers").isBetween(22, 34);
+        assertThat(half).as("of ten workers").isBetween(before / 3, before * 2 / 3);
+        assertThat(lower).as("of five workers").isBetween(5, 11).isLessThan(half);
+        assertThat(higher).as("of twenty workers").isBetween(22, 36);
+        assertThat(median(limits, 4)).as("of forty workers").isBetween(higher * 3 / 2, 75);
+    }
+
+    private static List<Integer> limitsWhileAnInstanceIsOut(long seed) {
+        InstancesSimulation simulation = new InstancesSimulation(2, DEADLINE, TrafficSimulation.AUTO, seed);
         simulation.replicas.forEach(replica -> {
             replica.service = Duration.ofMillis(50);
             replica.workers = 10;
         });
+        List<Integer> limits = new ArrayList<>();
         simulation.traffic(300, Duration.ofSeconds(10));
         simulation.traffic(800, Duration.ofSeconds(15));
-        int before = simulation.bulkhead.maxConcurrentCalls();
-        assertThat(before).as("of twenty workers").isBetween(22, 34);
+        limits.add(simulation.bulkhead.maxConcurrentCalls());
 
         Replica bad = simulation.replicas.getFirst();
         bad.fault = Fault.REFUSED;
         simulation.traffic(800, Duration.ofSeconds(2));
         assertThat(bad.isOpen()).isTrue();
-        int half = simulation.bulkhead.maxConcurrentCalls();
-        assertThat(half).as("of ten workers").isBetween(before / 3, before * 2 / 3);
+        limits.add(simulation.bulkhead.maxConcurrentCalls());
         Replica good = simulation.replicas.get(1);
         good.workers = 5;
         simulation.traffic(800, Duration.ofSeconds(25));
-        int lower = simulation.bulkhead.maxConcurrentCalls();
-        assertThat(lower).as("of five workers").isBetween(5, 11).isLessThan(half);
+        limits.add(simulation.bulkhead.maxConcurrentCalls());
         assertThat(simulation.limitInForce.binding()).isEqualTo(Binding.AUTO);
         good.workers = 20;
         simulation.traffic(800, Duration.ofSeconds(20));
-        int higher = simulation.bulkhead.maxConcurrentCalls();
-        assertThat(higher).as("of twenty workers").isBetween(22, 36);
+        limits.add(simulation.bulkhead.maxConcurrentCalls());
 
         bad.fault = Fault.NONE;
         bad.workers = 20;
         simulation.traffic(1600, Duration.ofSeconds(3));
         assertThat(bad.isOpen()).isFalse();
-        assertThat(simulation.bulkhead.maxConcurrentCalls())
-                .as("of forty workers")
-                .isBetween(higher * 3 / 2, 75);
+        limits.add(simulation.bulkhead.maxConcurrentCalls());
+        return limits;
+    }
+
+    private static int median(List<List<Integer>> runs, int column) {
+        return runs.stream().map(run -> run.get(column)).sorted().toList().get(runs.size() / 2);
     }
 
     /** The limit has just been found, for calls that need few permits; then one instance fails for long. */
