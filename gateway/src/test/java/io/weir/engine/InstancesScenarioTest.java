@@ -513,8 +513,8 @@ class InstancesScenarioTest {
     }
 
     /**
-     * The limit follows the share of an instance that leaves or returns, and goes on learning meanwhile. Medians
-     * of several seeds, since a limit is above its usual value now and then while it probes.
+     * The limit follows the share of an instance that leaves or returns, and goes on learning meanwhile.
+     * Medians of several seeds, since a limit is above its usual value now and then while it probes.
      */
     @Test
     void anAdaptiveLimitLearnsWhileAnInstanceIsOut() {

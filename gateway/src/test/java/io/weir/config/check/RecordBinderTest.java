@@ -49,8 +49,8 @@ class RecordBinderTest {
     void bindsEveryProperty() throws IOException {
         String all = ShippedConfigurationTest.withAllSettingsEnabled(ANNOTATED)
                 .lines()
-                // The file has no SSL bundle, which a redirect needs, and the addresses of its backends are in their
-                // URIs.
+                // The file has no SSL bundle, which a redirect needs, and the addresses of its backends are
+                // in their URIs.
                 .filter(line -> Stream.of("ssl-bundle:", "redirect-", "instances: [", "discovery:")
                         .noneMatch(line::contains))
                 .collect(java.util.stream.Collectors.joining("\n"));
