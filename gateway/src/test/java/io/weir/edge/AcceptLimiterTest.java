@@ -101,7 +101,13 @@ class AcceptLimiterTest {
                     server.bind(InetAddress.getLoopbackAddress(), 0).sync().channel();
             listening.pipeline().addFirst(counter, new AcceptLimiter(shedding));
             CountDownLatch busy = new CountDownLatch(1);
-            Future<?> blocked = loop.submit(() -> busy.await(1, TimeUnit.MINUTES));
+            CountDownLatch isBusy = new CountDownLatch(1);
+            Future<?> blocked = loop.submit(() -> {
+                isBusy.countDown();
+                return busy.await(1, TimeUnit.MINUTES);
+            });
+            // Before it, the event loop would accept connections without the handlers.
+            isBusy.await();
             List<Socket> callers = new ArrayList<>();
             int port = ((InetSocketAddress) listening.localAddress()).getPort();
             for (int i = 0; i < 40; i++) {

@@ -43,7 +43,7 @@ class InstancesIT {
                 .instances(
                         "orders",
                         servers.stream().map(TestBackend::uri).toList(),
-                        "deadline: 2s",
+                        "deadline: 5s",
                         "circuit-breaker: { stall-duration: 200ms }",
                         "retry-budget: { share: 100, floor: 100 }")
                 .route("orders", "orders")
@@ -163,7 +163,7 @@ class InstancesIT {
 
         String left = servers.get((index + 1) % 3).uri();
         gateway.rewrite(Files.readString(gateway.file())
-                .replace("deadline: 2s", "deadline: 3s")
+                .replace("deadline: 5s", "deadline: 3s")
                 .replaceFirst("(, )?\\{ uri: \"" + left + "\" }", "")
                 .replace("[, ", "["));
         assertThat(gateway.bean(LiveConfiguration.class)

@@ -163,7 +163,7 @@ class ManagementPortIT {
         HttpResponse<String> one = send(withToken(management("/actuator/weir/orders")));
 
         assertThat(JsonMapper.shared().readTree(all.body()).propertyNames())
-                .containsExactly("gateway", "backends", "routes");
+                .containsExactly("gateway", "backends", "routes", "faults");
         assertThat(JsonMapper.shared().readTree(one.body()).get("uri").stringValue())
                 .isEqualTo("http://orders:8080");
         assertThat(send(withToken(management("/actuator/weir/payments"))).statusCode())

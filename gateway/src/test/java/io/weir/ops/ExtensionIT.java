@@ -115,8 +115,9 @@ class ExtensionIT {
             try {
                 await().atMost(TestGateway.PATIENCE.multipliedBy(3))
                         .ignoreExceptions()
+                        // The management port opens last.
                         .until(() -> !gateway.isAlive()
-                                || TestCaller.get(port, "/nowhere").status() == 404);
+                                || TestCaller.get(management, "/actuator/health/readiness").status() == 200);
                 assertThat(gateway.isAlive()).as(() -> output(directory)).isTrue();
 
                 assertThat(ask(port, "acme.example.com").status()).isEqualTo(200);

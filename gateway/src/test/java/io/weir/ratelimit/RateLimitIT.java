@@ -45,7 +45,8 @@ class RateLimitIT {
         backend = TestBackend.start((request, conversation) -> {
             received.incrementAndGet();
             if (request.header("upgrade") != null) {
-                TestWebSocket.accept(request, conversation);
+                // The caller ends the connection.
+                TestWebSocket.accept(request, conversation).next();
             } else {
                 conversation.write("HTTP/1.1 200 OK\r\nRateLimit: \"daily\";r=7\r\nContent-Length: 2\r\n\r\nok");
             }

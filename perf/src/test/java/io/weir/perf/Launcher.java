@@ -23,7 +23,7 @@ public record Launcher(int exitCode, String out, String err) {
 
     /** Runs a copy of a launcher in a directory where nothing is built and nothing can be built. */
     public static Launcher run(Path directory, String name, String... arguments) throws Exception {
-        for (String file : List.of("perf/" + name, "ops/tools.sh", EXPERIMENTS)) {
+        for (String file : List.of("perf/" + name, "ops/tools.sh", "ops/jdks.sh", EXPERIMENTS)) {
             Path copy = directory.resolve(file);
             Files.createDirectories(Objects.requireNonNull(copy.getParent()));
             FileSystemUtils.copyRecursively(ROOT.resolve(file), copy);
