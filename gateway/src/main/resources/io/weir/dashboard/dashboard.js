@@ -244,6 +244,7 @@ function createCard(name) {
   const headline = htmlElement('p', { class: 'headline' }, htmlElement('span', {}, rate, ' req/s'), share);
   const bar = htmlElement('div', { class: 'bar', 'aria-hidden': 'true' });
   const outcomes = htmlElement('ul', { class: 'outcomes', 'aria-label': 'Outcomes in the last ten seconds' });
+  const faults = htmlElement('p', { class: 'faults', role: 'status', hidden: '' });
   const node = htmlElement('article', { class: 'card', 'aria-labelledby': title.id, 'data-backend': name },
     htmlElement('header', {}, title, badge), where, faults,
     htmlElement('div', { class: 'picture' }, picture, htmlElement('div', {}, headline, spark)), bar, outcomes);
@@ -270,7 +271,6 @@ function createCard(name) {
     ['Answers/s', 'Answers per second while the limit was reached'],
     ['At limit', 'Share of the last calls that ended while the limit was reached']], 'rows three');
   const trial = htmlElement('p', { class: 'trial', hidden: '' });
-  const faults = htmlElement('p', { class: 'faults', role: 'status', hidden: '' });
   const open = htmlElement('button', { type: 'button', 'data-action': 'open', 'aria-label': `Force the breaker of ${name} open` }, 'Force open');
   const closed = htmlElement('button', { type: 'button', 'data-action': 'closed', 'aria-label': `Force the breaker of ${name} closed` }, 'Force closed');
   const release = htmlElement('button', { type: 'button', 'data-action': 'released', 'aria-label': `Release the breaker of ${name}` }, 'Release');
