@@ -206,9 +206,6 @@ public final class Exchange {
                 && ContentLength.of(caller.headers()) > engine.limits().maxBodyBytes()) {
             return Refuse.PAYLOAD_TOO_LARGE;
         }
-        if (caller.hasBody()) {
-            body = new RequestBody(this);
-        }
         return admit(record.backend(), null);
     }
 
@@ -243,6 +240,10 @@ public final class Exchange {
         long now = now();
         Admission admission = new Admission(this, backend, retried);
         RequestBody incoming = body;
+        if (incoming == null && record.caller().hasBody()) {
+            incoming = new RequestBody(this);
+            body = incoming;
+        }
         if (incoming == null || !ReadingAhead.appliesTo(this, incoming)) {
             phase = admission;
             return admission.request(now);

@@ -86,6 +86,24 @@ class ActiveFallbackTest {
         assertThat(fixture.outcome()).isEqualTo("connect-failed 502");
     }
 
+    /** Such a refusal comes before anything of the body is read. */
+    @Test
+    void fallbackBackendReceivesTheBodyOfARequestThatIsRefusedAtOnce() {
+        fixture.withAllowedNetworks("198.51.100.0/24")
+                .withUpload()
+                .withOtherBackend()
+                .start();
+        fixture.upload().sends("order");
+        fixture.upload().ends();
+        fixture.attempt().sendsBody(1);
+
+        assertThat(fixture.attempt().sent.bytes).hasToString("order");
+        assertThat(fixture.attempt().sent.isComplete).isTrue();
+        fixture.finish();
+        fixture.assertEndedCleanly();
+        assertThat(fixture.record().fallbackReason()).isEqualTo(Reason.FORBIDDEN);
+    }
+
     @Test
     void reportsTheOriginalReasonIfTheFallbackBackendIsFull() {
         fixture.withOtherBackend().start();

@@ -328,7 +328,13 @@ final class ExchangeFixture {
 
     private static Fallback fallback(@Nullable String other) {
         return new Fallback(new FallbackProperties(
-                other, 200, "text/plain", "instead", Map.of(), Set.of(Reason.CONNECT_FAILED, Reason.BULKHEAD_FULL), 1));
+                other,
+                200,
+                "text/plain",
+                "instead",
+                Map.of(),
+                Set.of(Reason.CONNECT_FAILED, Reason.BULKHEAD_FULL, Reason.FORBIDDEN),
+                1));
     }
 
     // ---------------------------------------------------------------- events
