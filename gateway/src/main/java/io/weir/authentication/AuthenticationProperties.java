@@ -7,8 +7,8 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 
 /**
- * {@code weir.authentication}: the issuers of tokens, and the fields that tell backends who calls. Routes
- * name the issuers that they require in {@code weir.routes.<id>.authentication}.
+ * {@code weir.authentication}: the issuers of tokens, and the fields that tell backends the identity of the
+ * caller. Routes name the issuers that they require in {@code weir.routes.<id>.authentication}.
  *
  * @param issuers the issuers whose tokens routes can require, by name.
  * @param identityHeader header field in which backends receive the verified identity of the caller; removed

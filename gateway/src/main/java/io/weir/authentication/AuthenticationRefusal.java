@@ -52,7 +52,7 @@ public record AuthenticationRefusal(
                 true, text, "Bearer error=\"insufficient_scope\", error_description=\"" + text + '"');
     }
 
-    /** The token does not say who the caller is; a backend would take it for an anonymous one. */
+    /** The token has no identity, so a backend would take the caller for an anonymous one. */
     static AuthenticationRefusal withoutIdentity() {
         return withoutClaim("of the identity");
     }

@@ -18,10 +18,10 @@ import org.slf4j.LoggerFactory;
  * The keys of an issuer: those in force, and when they are fetched again.
  *
  * <p>The keys are fetched in the background, one refresh interval after the last fetch. After a failed fetch,
- * the keys stay in force, however old they are, and the fetch is repeated after 1, 2, 4 … 30 seconds. A token
- * whose key is not known causes a fetch at once, unless one is under way, or has ended less than {@code
- * unknown-key-interval} ago: so invented keys cause no more than one fetch in that time, and one more never
- * runs beside it.
+ * the keys stay in force, however old they are, and the fetch is repeated after 1, 2, 4 and so on up to 30
+ * seconds. A token whose key is not known causes a fetch at once, unless one is under way, or has ended less
+ * than {@code unknown-key-interval} ago: so invented keys cause no more than one fetch in that time, and one
+ * more never runs beside it.
  */
 // Concurrency: `state` is the only atomic that decides. The thread whose CAS puts a fetch into it begins that
 // fetch; its end takes it out. A request that reads `state` before that end is told to wait for a fetch that

@@ -19,9 +19,9 @@ import reactor.util.context.Context;
  * of its own.
  *
  * <p>Concurrency: buffers arrive on the source's event loop, demand and cancellation on the sink's, which may
- * be another. {@code state} decides who frees the encoder: the side that changes IDLE to CLOSED, or, if the
- * other side is encoding then, that side afterwards. {@code demand} is an atomic counter. The last buffer
- * belongs to the side that takes it from {@code tail}.
+ * be another. The side that changes {@code state} from IDLE to CLOSED frees the encoder. If the other side is
+ * encoding at that moment, that side frees it afterwards. {@code demand} is an atomic counter. The last
+ * buffer belongs to the side that takes it from {@code tail}.
  */
 final class GzipBody extends Flux<ByteBuf> implements CoreSubscriber<ByteBuf>, Subscription {
 

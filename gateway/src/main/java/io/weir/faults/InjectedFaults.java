@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * is over, whether its timer has fired or not.
  */
 // Concurrency: guarded by its monitor, on management threads and on the timer's. Event loops read only the
-// published ActiveFaults. The map decides who reports the end of a fault: the one who removes it.
+// published ActiveFaults. The thread that removes a fault from the map reports its end.
 public final class InjectedFaults implements AutoCloseable {
 
     /** Maximum number of active faults: a call looks at each of them. */
@@ -42,7 +42,7 @@ public final class InjectedFaults implements AutoCloseable {
         /**
          * A fault has ended.
          *
-         * @param by the operator who ended it; null: its time is over
+         * @param by name of the operator that ended it; null: its time is over
          */
         void ended(InjectedFault fault, @Nullable String by);
     }

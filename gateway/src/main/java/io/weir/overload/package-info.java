@@ -26,7 +26,7 @@
  * <p><b>New connections.</b> While a loop sheds, the socket accepts at most one connection per millisecond
  * (but 8 in each iteration), and the loop begins at most 2 TLS handshakes per iteration
  * ({@link io.weir.overload.LoopTurns}). The others wait, in the kernel and in the gateway: a handshake costs
- * as much as several requests, and would take the time of those who are let in.
+ * as much as several requests, and would take the time of the admitted requests.
  *
  * <p><b>The memory.</b> {@link io.weir.overload.OverloadSampler} samples it ten times a second, on a thread
  * of its own. {@link io.weir.overload.MemoryShare}: direct memory in use, and the heap that survived two

@@ -52,8 +52,8 @@ final class ChaosJudge {
     }
 
     /**
-     * Callers of a backend that hangs are refused at once as soon as the gateway knows it: those who come
-     * later than the deadline and a second.
+     * Callers of a backend that hangs are refused at once as soon as the gateway knows it. It knows it after
+     * the deadline and a second.
      *
      * @param beganMillis the fault's begin
      */
