@@ -310,7 +310,7 @@ class WeirEndpointTest {
 
     @Test
     void collectsAllOtherMembersOfTheBodyAsLimits() {
-        assertThat(LimitsArgumentAdvisor.withLimits(
+        assertThat(OtherMembersAdvisor.limits().collect(
                         Map.of("backend", "orders", "breaker", "open", "max-concurrent-calls", "20")))
                 .containsEntry("limits", Map.of("max-concurrent-calls", "20"))
                 .containsEntry("breaker", "open")
