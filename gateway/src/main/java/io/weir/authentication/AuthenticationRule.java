@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 /** The proof of identity that a route requires. Immutable. */
 public final class AuthenticationRule {
 
-    /** Longer than any token that a proxy with the usual limits of a header lets pass. */
+    /** Proxies with the usual limits let no longer header field pass. */
     static final int MAX_TOKEN_CHARS = 8192;
 
     private final boolean needsCertificate;

@@ -37,8 +37,8 @@ import org.springframework.security.oauth2.jwt.NimbusJwtDecoder;
  * <p>The algorithms are those of public keys. So {@code none} is refused, and so is HS256 with a public key
  * as the secret.
  */
-// Concurrency: `verifier` belongs to one set of keys. A thread that finds other keys in force replaces it;
-// two threads at the same moment build two, of which one is lost with the tokens in its cache.
+// Concurrency: `verifier` belongs to one set of keys. A thread that finds other keys in force replaces it.
+// Two threads may do so at once; then one of the two new verifiers, with the tokens in its cache, is lost.
 public final class Issuer {
 
     /** Kept for each issuer; a verified token of 1000 characters takes about 4 KB. */
@@ -157,8 +157,8 @@ public final class Issuer {
     }
 
     /**
-     * Refuses a token of its own, whose signature cannot verify. That loads the classes of a verification, so
-     * that the first caller's token does not stop an event loop for the time of it. Called in the background.
+     * Verifies a made-up token with an invalid signature, and so loads the classes that a verification needs.
+     * Otherwise the first caller's token would block an event loop while they load. Called in the background.
      *
      * @return false if no key is known yet
      */

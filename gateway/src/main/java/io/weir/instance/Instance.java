@@ -159,7 +159,7 @@ public final class Instance implements Choice.Candidate {
         return health;
     }
 
-    // ---------------------------------------------------------------- the load, where a backend has several
+    // ---------------------------------------------------------------- the load, for the choice
 
     /** A call has entered the instance's health, and is about to be sent. */
     public void sent(long now) {

@@ -88,7 +88,7 @@ public final class Instances {
      * @param health the health of the backend
      * @param balancing the division of the calls
      * @param random returns a number from 0 to its argument, exclusive
-     * @param onOpened is told each instance that opens and whose calls may hang, at least once; it must not
+     * @param onOpened receives each instance that opens and whose calls may hang, at least once; must not
      *     block
      */
     public static Instances of(
