@@ -66,13 +66,13 @@ public final class AuthenticationRule {
             return AuthenticationRefusal.MISSING;
         }
         for (Issuer issuer : issuers) {
-            VerifiedToken known = issuer.known(token);
+            VerifiedToken known = issuer.findVerified(token);
             if (known != null) {
-                return allow(known);
+                return checkClaims(known);
             }
         }
         TokenVerdict verdict = verify(token);
-        return verdict instanceof VerifiedToken verified ? allow(verified) : verdict;
+        return verdict instanceof VerifiedToken verified ? checkClaims(verified) : verdict;
     }
 
     private TokenVerdict verify(String token) {
@@ -102,7 +102,7 @@ public final class AuthenticationRule {
         return verdict == null ? AuthenticationRefusal.invalid("of an issuer that the route does not accept") : verdict;
     }
 
-    private TokenVerdict allow(VerifiedToken token) {
+    private TokenVerdict checkClaims(VerifiedToken token) {
         for (String scope : scopes) {
             if (!token.hasScope(scope)) {
                 return AuthenticationRefusal.withoutScopes(scopes, scope);

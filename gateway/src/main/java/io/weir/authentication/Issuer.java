@@ -114,7 +114,7 @@ public final class Issuer {
     /** The token if it was verified with the keys in force, and has not expired since; null: verify it. */
     @SuppressWarnings("ReferenceEquality") // Equal keys are the same object; a comparison of keys would be slow.
     @Nullable
-    VerifiedToken known(String token) {
+    VerifiedToken findVerified(String token) {
         Verifier present = verifier;
         if (present == null || present.keys != keys.inForce()) {
             return null;
@@ -137,7 +137,7 @@ public final class Issuer {
             AuthenticationRefusal refusal = present == null
                     ? AuthenticationRefusal.KEYS_UNKNOWN
                     : AuthenticationRefusal.invalid("the issuer has no such key");
-            KeyFetch fetch = keys.fetchUnknown();
+            KeyFetch fetch = keys.fetchForUnknownKey();
             if (fetch != null) {
                 return new KeysAwaited(fetch, refusal);
             }
@@ -197,7 +197,7 @@ public final class Issuer {
         return AuthenticationRefusal.invalid(why == null ? "not valid" : why);
     }
 
-    @SuppressWarnings("ReferenceEquality") // As in known().
+    @SuppressWarnings("ReferenceEquality") // As in findVerified().
     private @Nullable Verifier verifier() {
         JWKSet inForce = keys.inForce();
         Verifier present = verifier;

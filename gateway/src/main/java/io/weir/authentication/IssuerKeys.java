@@ -122,7 +122,7 @@ final class IssuerKeys {
 
     /** The fetch that may find an unknown key: the one under way, or a new one; null: it is too early. */
     @Nullable
-    KeyFetch fetchUnknown() {
+    KeyFetch fetchForUnknownKey() {
         while (true) {
             State now = state.get();
             if (now.fetch != null) {
