@@ -7,8 +7,8 @@ import io.netty.channel.Channel;
 import io.netty.handler.codec.http2.Http2Connection;
 import io.netty.handler.codec.http2.Http2FrameCodec;
 import io.netty.handler.codec.http2.Http2StreamChannel;
-import io.weir.testing.TestGateway;
 import java.net.URI;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -34,6 +34,7 @@ import reactor.netty.resources.LoopResources;
 @Timeout(60)
 class Http2PoolTest {
 
+    private static final Duration PATIENCE = Duration.ofSeconds(20);
     private static final int PART_BYTES = 16_000;
     /** More than the client reads ahead, and than the windows of a stream and of a connection. */
     private static final int PARTS = 500;
@@ -64,9 +65,9 @@ class Http2PoolTest {
 
     @AfterEach
     void close() {
-        pool.close().block(TestGateway.PATIENCE);
-        server.disposeNow(TestGateway.PATIENCE);
-        loops.disposeLater().block(TestGateway.PATIENCE);
+        pool.close().block(PATIENCE);
+        server.disposeNow(PATIENCE);
+        loops.disposeLater().block(PATIENCE);
     }
 
     private Mono<String> text(String path) {
@@ -94,12 +95,12 @@ class Http2PoolTest {
 
     @Test
     void isAnsweredBesideAnAnswerThatIsNotRead() {
-        assertThat(text("/small").block(TestGateway.PATIENCE)).isEqualTo("small");
+        assertThat(text("/small").block(PATIENCE)).isEqualTo("small");
         Subscription reader = unread("/large");
         await().until(() -> streams.size() == 2);
         await().until(() -> isWindowOfTheStreamUsedUp(streams.get(1)));
 
-        assertThat(text("/small").block(TestGateway.PATIENCE)).isEqualTo("small");
+        assertThat(text("/small").block(PATIENCE)).isEqualTo("small");
 
         assertThat(streams).hasSize(3).allMatch(stream -> stream.parent() == streams.get(0).parent());
         reader.cancel();
