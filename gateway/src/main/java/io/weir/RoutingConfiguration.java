@@ -172,8 +172,8 @@ class RoutingConfiguration {
             ObjectProvider<GatewayCount> gateways,
             RoutesFactory routes,
             Issuers issuers) {
-        // The lookup of the gateways runs while the backends' first addresses are looked up. The first call meets
-        // backends with this gateway's share.
+        // The gateways are looked up while the backends' first addresses are. The first call meets backends
+        // with this gateway's share.
         GatewayCount count = gateways.getIfAvailable();
         Routes initial = ConfigurationApplier.initialRoutes(backends, routes, issuers, properties, gateway);
         if (count != null) {

@@ -39,6 +39,8 @@ class Http2PoolTest {
     /** More than the client reads ahead, and than the windows of a stream and of a connection. */
     private static final int PARTS = 500;
 
+    private static final int CALLS = 100;
+
     private final LoopResources loops = LoopResources.create("http2-pool", 1, true);
     private final List<Http2StreamChannel> streams = new CopyOnWriteArrayList<>();
     private final DisposableServer server = HttpServer.create()
@@ -100,9 +102,12 @@ class Http2PoolTest {
         await().until(() -> streams.size() == 2);
         await().until(() -> isWindowOfTheStreamUsedUp(streams.get(1)));
 
-        assertThat(text("/small").block(PATIENCE)).isEqualTo("small");
+        // The client reads some of the large answer ahead; the last of these calls come after that.
+        for (int i = 0; i < CALLS; i++) {
+            assertThat(text("/small").block(PATIENCE)).isEqualTo("small");
+        }
 
-        assertThat(streams).hasSize(3).allMatch(stream -> stream.parent() == streams.get(0).parent());
+        assertThat(streams).hasSize(2 + CALLS).allMatch(stream -> stream.parent() == streams.get(0).parent());
         reader.cancel();
     }
 }
