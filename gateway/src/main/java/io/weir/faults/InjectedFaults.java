@@ -78,7 +78,7 @@ public final class InjectedFaults implements AutoCloseable {
     private record Running(InjectedFault fault, Runnable cancelTimer) {}
 
     private final FaultInjectionProperties properties;
-    private final Consumer<@Nullable ActiveFaults> engine;
+    private final Consumer<@Nullable ActiveFaults> receiver;
     private final Listener listener;
     private final Timer timer;
     private final LongSupplier nanoClock;
@@ -92,21 +92,21 @@ public final class InjectedFaults implements AutoCloseable {
     /**
      * No active faults.
      *
-     * @param engine receives the active faults after each change; null: none is active
+     * @param receiver gets the active faults after each change; null: none is active
      * @param nanoClock the engine's clock
      * @param clock the times that are shown
      * @param random 0 (inclusive) to 1 (exclusive)
      */
     public InjectedFaults(
             FaultInjectionProperties properties,
-            Consumer<@Nullable ActiveFaults> engine,
+            Consumer<@Nullable ActiveFaults> receiver,
             Listener listener,
             Timer timer,
             LongSupplier nanoClock,
             InstantSource clock,
             DoubleSupplier random) {
         this.properties = properties;
-        this.engine = engine;
+        this.receiver = receiver;
         this.listener = listener;
         this.timer = timer;
         this.nanoClock = nanoClock;
@@ -234,6 +234,6 @@ public final class InjectedFaults implements AutoCloseable {
     }
 
     private void publish() {
-        engine.accept(running.isEmpty() ? null : new ActiveFaults(active(), random));
+        receiver.accept(running.isEmpty() ? null : new ActiveFaults(active(), random));
     }
 }

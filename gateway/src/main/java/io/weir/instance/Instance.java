@@ -183,12 +183,12 @@ public final class Instance implements Choice.Candidate {
 
     /** A call has failed after this time, or was answered with a sign of overload. */
     public void failed(long waitedNanos, long now) {
-        unserved(waitedNanos, now);
+        endedWithoutAnswer(waitedNanos, now);
         failedCalls.increment();
     }
 
     /** A call has ended without a good answer after this time. */
-    public void unserved(long waitedNanos, long now) {
+    public void endedWithoutAnswer(long waitedNanos, long now) {
         exploration.failed();
         latency.raise(waitedNanos, now);
     }

@@ -66,7 +66,7 @@ public final class PolledAddresses implements AddressSource {
      * A source that has not {@linkplain #start started}.
      *
      * @param subject names the look-up in the log, such as {@code DNS of backend orders}
-     * @param place the address that is returned while none is known
+     * @param placeholder the address that is returned while none is known
      * @param interval time between a look-up's answer and the next look-up
      * @param timeout time after which a look-up has failed
      * @param scheduler runs the look-ups and the actions after changes; an action may block
@@ -74,14 +74,14 @@ public final class PolledAddresses implements AddressSource {
      */
     public PolledAddresses(
             String subject,
-            InstanceAddress place,
+            InstanceAddress placeholder,
             Lookup lookup,
             Duration interval,
             Duration timeout,
             Scheduler scheduler,
             LongSupplier nanoClock) {
         this.subject = subject;
-        this.addresses = List.of(place);
+        this.addresses = List.of(placeholder);
         this.lookup = lookup;
         this.interval = interval;
         this.timeout = timeout;
