@@ -111,7 +111,7 @@ record OwnOverloadScenario(Scenario.Options options) {
 
     private Requests overload(Processes processes, RunningServer gateway, double peak)
             throws IOException, InterruptedException {
-        Path log = processes.directory().resolve("h2load.log");
+        Path log = processes.directory().resolve("requests.tsv");
         Duration time = options.seconds(6, 15);
         String command = String.format(
                 Locale.ROOT,
