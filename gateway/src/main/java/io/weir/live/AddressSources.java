@@ -81,7 +81,8 @@ public final class AddressSources implements AutoCloseable {
             }
             // A name of a backend is also a name of a host.
             InstanceAddress placeholder = InstanceAddress.unknown(URI.create("http://" + name));
-            return polled("Discovery of backend " + name, placeholder, new DiscoveryLookup(client, service), properties);
+            return polled(
+                    "Discovery of backend " + name, placeholder, new DiscoveryLookup(client, service), properties);
         }
         if (uri != null && DnsLookup.appliesTo(uri.getHost())) {
             DnsLookup lookup = new DnsLookup(uri, resolver.obtain());
@@ -104,7 +105,13 @@ public final class AddressSources implements AutoCloseable {
     private AddressSource polled(
             String subject, InstanceAddress placeholder, PolledAddresses.Lookup lookup, BackendProperties properties) {
         return new PolledAddresses(
-                        subject, placeholder, lookup, properties.resolveInterval(), LOOKUP_TIMEOUT, scheduler, nanoClock)
+                        subject,
+                        placeholder,
+                        lookup,
+                        properties.resolveInterval(),
+                        LOOKUP_TIMEOUT,
+                        scheduler,
+                        nanoClock)
                 .start();
     }
 

@@ -34,8 +34,8 @@ public final class FakeDns implements AutoCloseable {
         } else {
             server.resolveTo(IntStream.rangeClosed(1, now)
                     .boxed()
-                    .flatMap(number -> Stream.of("10.0.0." + number, "a00::" + number)
-                            .limit(isDualStack ? 2 : 1))
+                    .flatMap(number ->
+                            Stream.of("10.0.0." + number, "a00::" + number).limit(isDualStack ? 2 : 1))
                     .toArray(String[]::new));
         }
     }

@@ -100,39 +100,34 @@ class MalformedRoutesTest {
                 routeRow(
                         "a route to a backend that does not exist",
                         "{ id: orders, uri: 'backend://order', predicates: ['Path=/orders/**'] }",
-                        inRoute("uri",
-                                "backend://order",
-                                "unknown backend",
-                                "backend://orders")),
+                        inRoute("uri", "backend://order", "unknown backend", "backend://orders")),
                 routeRow(
                         "a backend with a port",
                         "{ id: orders, uri: 'backend://orders:8080', predicates: ['Path=/orders/**'] }",
-                        inRoute("uri",
+                        inRoute(
+                                "uri",
                                 "backend://orders:8080",
                                 "expected: backend://<name>; a port belongs to weir.backends.<name>.uri, a path to filters")),
                 routeRow(
                         "a backend with a path",
                         "{ id: orders, uri: 'backend://orders/v1', predicates: ['Path=/orders/**'] }",
-                        inRoute("uri",
+                        inRoute(
+                                "uri",
                                 "backend://orders/v1",
                                 "expected: backend://<name>; a port belongs to weir.backends.<name>.uri, a path to filters")),
                 routeRow(
                         "a backend without slashes",
                         "{ id: orders, uri: 'backend:orders', predicates: ['Path=/orders/**'] }",
-                        inRoute("uri",
-                                "backend:orders",
-                                "expected: backend://<name>")),
+                        inRoute("uri", "backend:orders", "expected: backend://<name>")),
                 routeRow(
                         "a misspelt scheme",
                         "{ id: orders, uri: 'bakend://orders', predicates: ['Path=/orders/**'] }",
-                        inRoute("uri",
-                                "bakend://orders",
-                                "expected: backend://<name>",
-                                "backend://")),
+                        inRoute("uri", "bakend://orders", "expected: backend://<name>", "backend://")),
                 routeRow(
                         "a route without a compartment",
                         "{ id: orders, uri: 'http://orders:8080', predicates: ['Path=/orders/**'] }",
-                        inRoute("uri",
+                        inRoute(
+                                "uri",
                                 "http://orders:8080",
                                 "without a compartment of its own; expected: backend://<name>, or weir.allow-unprotected-routes: true")),
                 row(
@@ -157,15 +152,9 @@ class MalformedRoutesTest {
                 routeRow(
                         "a route without anything",
                         "order: 1",
-                        inRoute("id",
-                                null,
-                                "missing; expected: a unique name"),
-                        inRoute("uri",
-                                null,
-                                "missing; expected: backend://<name>"),
-                        inRoute("predicates",
-                                null,
-                                "missing; expected: at least one, such as Path=/orders/**")),
+                        inRoute("id", null, "missing; expected: a unique name"),
+                        inRoute("uri", null, "missing; expected: backend://<name>"),
+                        inRoute("predicates", null, "missing; expected: at least one, such as Path=/orders/**")),
                 row(
                         "two routes with one id",
                         """
@@ -293,9 +282,7 @@ class MalformedRoutesTest {
                 routeRow(
                         "a filter without a name",
                         "{ id: orders, uri: 'backend://orders', predicates: ['Path=/a'], filters: ['', {args: {parts: 1}}] }",
-                        inRoute("filters[0]",
-                                "",
-                                "expected: the name of a filter"),
+                        inRoute("filters[0]", "", "expected: the name of a filter"),
                         inRoute("filters[1].name", null, "missing")),
                 row(
                         "a filter among the predicates",
