@@ -96,8 +96,7 @@ class Http2PoolTest {
     /** Whether the server may send nothing more on a stream, or on its whole connection. */
     private static boolean isWindowUsedUp(Http2StreamChannel stream) {
         Channel connection = Objects.requireNonNull(stream.parent());
-        Http2Connection http2 =
-                connection.pipeline().get(Http2FrameCodec.class).connection();
+        Http2Connection http2 = connection.pipeline().get(Http2FrameCodec.class).connection();
         Http2FlowController windows = http2.remote().flowController();
         return windows.windowSize(http2.stream(stream.stream().id())) == 0
                 || windows.windowSize(http2.connectionStream()) == 0;
