@@ -19,6 +19,9 @@ import org.springframework.boot.actuate.endpoint.invoke.OperationParameters;
  */
 public final class OtherMembersAdvisor implements OperationInvokerAdvisor {
 
+    /** The argument with the limits. */
+    static final String LIMITS = "limits";
+
     private final EndpointId endpoint;
     private final Set<String> parameters;
     private final String argument;
@@ -37,7 +40,7 @@ public final class OtherMembersAdvisor implements OperationInvokerAdvisor {
 
     /** Collects the limits for {@link WeirEndpoint}. */
     public static OtherMembersAdvisor limits() {
-        return new OtherMembersAdvisor("weir", WeirEndpoint.PARAMETERS, "limits");
+        return new OtherMembersAdvisor("weir", WeirEndpoint.PARAMETERS, LIMITS);
     }
 
     /** Collects the unknown members for {@link WeirFaultsEndpoint}, which refuses them. */
