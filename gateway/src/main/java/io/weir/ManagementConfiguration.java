@@ -11,7 +11,7 @@ import io.weir.faults.InjectedFault;
 import io.weir.faults.InjectedFaults;
 import io.weir.management.FaultView;
 import io.weir.management.Gateway;
-import io.weir.management.LimitsArgumentAdvisor;
+import io.weir.management.OtherMembersAdvisor;
 import io.weir.management.RecentEvents;
 import io.weir.management.WeirEndpoint;
 import io.weir.reload.ChangeHistory;
@@ -89,7 +89,7 @@ class ManagementConfiguration {
     }
 
     @Bean
-    LimitsArgumentAdvisor limitsArgumentAdvisor() {
-        return new LimitsArgumentAdvisor();
+    OtherMembersAdvisor limitsAdvisor() {
+        return OtherMembersAdvisor.limits();
     }
 }

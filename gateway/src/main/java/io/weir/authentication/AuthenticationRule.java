@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 /** The proof of identity that a route requires. Immutable. */
 public final class AuthenticationRule {
 
-    /** Longer than any token that a proxy with the usual limits of a header lets pass. */
+    /** Proxies with the usual limits let no longer header field pass. */
     static final int MAX_TOKEN_CHARS = 8192;
 
     private final boolean needsCertificate;
@@ -66,13 +66,13 @@ public final class AuthenticationRule {
             return AuthenticationRefusal.MISSING;
         }
         for (Issuer issuer : issuers) {
-            VerifiedToken known = issuer.known(token);
+            VerifiedToken known = issuer.findVerified(token);
             if (known != null) {
-                return allow(known);
+                return checkClaims(known);
             }
         }
         TokenVerdict verdict = verify(token);
-        return verdict instanceof VerifiedToken verified ? allow(verified) : verdict;
+        return verdict instanceof VerifiedToken verified ? checkClaims(verified) : verdict;
     }
 
     private TokenVerdict verify(String token) {
@@ -102,7 +102,7 @@ public final class AuthenticationRule {
         return verdict == null ? AuthenticationRefusal.invalid("of an issuer that the route does not accept") : verdict;
     }
 
-    private TokenVerdict allow(VerifiedToken token) {
+    private TokenVerdict checkClaims(VerifiedToken token) {
         for (String scope : scopes) {
             if (!token.hasScope(scope)) {
                 return AuthenticationRefusal.withoutScopes(scopes, scope);

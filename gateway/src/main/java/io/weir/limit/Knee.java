@@ -62,7 +62,7 @@ final class Knee {
     /** After this time without saturation, saturation counts as new. */
     private static final double FORGOTTEN = 2;
 
-    /** As FORGOTTEN, if this is longer: a window takes two latencies, and three after growth. */
+    /** The same in latencies, where that is longer: a window takes two latencies, and three after growth. */
     private static final double FORGOTTEN_LATENCIES = 4;
 
     /**
@@ -148,7 +148,7 @@ final class Knee {
     /** The last growth for a waiting call. */
     private double grewForWaitAt;
 
-    /** The answers to later calls until it may be repeated: as many as the growth admitted. */
+    /** The answers to later calls before such a growth may be repeated: as many as it admitted calls. */
     private int answersDue;
 
     /**
@@ -187,7 +187,7 @@ final class Knee {
         grewFrom *= factor;
         rateBeforeGrowth *= factor;
         limitBeforeTimeouts *= factor;
-        // Their samples are those of other instances.
+        // The samples so far are those of other instances.
         window.close();
         probe.cancel();
     }
@@ -206,7 +206,7 @@ final class Knee {
         return Math.max(1, (int) (ofShare / share + ROUNDING));
     }
 
-    /** As {@link #partOf} of the whole limit, so that it is the number in force. */
+    /** Computed by {@link #partOf} from the whole limit, so that it equals the number in force. */
     private int ownValue() {
         return share == 1 ? (int) (limit + 1e-9) : partOf(whole(limit), share);
     }
@@ -570,7 +570,7 @@ final class Knee {
     private void probed(double now) {
         probedAt = now;
         grewFrom = 0;
-        // No call has shown a queue, but at half of the limit: wait for calls at the whole one.
+        // At half of the limit, no call shows a queue in any case: wait for calls at the whole limit.
         slowAt = Math.max(slowAt, now + base.seconds());
         if (!probe.isUsable()) {
             return;
@@ -604,7 +604,7 @@ final class Knee {
     }
 
     /**
-     * The limit that is its own {@link #target}: that of a backend that works on so many calls at once.
+     * The limit that equals its {@link #target}, for a backend that works on this many calls at once.
      *
      * @param calls the rate of answers times the base latency
      */

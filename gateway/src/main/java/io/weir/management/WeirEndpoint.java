@@ -98,7 +98,7 @@ public class WeirEndpoint {
      * @param instance the address of an instance, with or without its scheme; only together with
      *     {@code action}
      * @param action {@code drain} or {@code return}
-     * @param limits all other members of the body, collected by {@link LimitsArgumentAdvisor}
+     * @param limits all other members of the body, collected by {@link OtherMembersAdvisor}
      */
     @WriteOperation
     public Mono<WebEndpointResponse<Object>> change(

@@ -46,8 +46,8 @@ class ManagementPortIT {
         }
 
         @Bean
-        LimitsArgumentAdvisor limitsArgumentAdvisor() {
-            return new LimitsArgumentAdvisor();
+        OtherMembersAdvisor limitsAdvisor() {
+            return OtherMembersAdvisor.limits();
         }
 
         @Bean
