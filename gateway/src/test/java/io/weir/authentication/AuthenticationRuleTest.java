@@ -344,6 +344,22 @@ class AuthenticationRuleTest {
     }
 
     @Test
+    void namesTheCallerByAClaimTogetherWithTheIssuer() {
+        know(TestIssuer.FIRST);
+        VerifiedToken token = (VerifiedToken) rule().check(bearer(changed(claims -> claims.claim("level", 3)
+                .claim("empty", "")
+                .claim("roles", List.of("admin"))
+                .claim("realm", Map.of("team", "red")))));
+
+        assertThat(token.callerBy("sub")).isEqualTo("alice https://id.example");
+        assertThat(token.callerBy("level")).isEqualTo("3 https://id.example");
+        assertThat(token.callerBy("realm.team")).isEqualTo("red https://id.example");
+        for (String none : List.of("missing", "empty", "roles", "realm", "sub.name")) {
+            assertThat(token.callerBy(none)).as(none).isNull();
+        }
+    }
+
+    @Test
     void findsTheIssuerOfATokenAmongSeveral() {
         know(TestIssuer.FIRST);
         IssuerProperties partner = new IssuerProperties(

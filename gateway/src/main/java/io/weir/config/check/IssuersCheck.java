@@ -1,6 +1,7 @@
 package io.weir.config.check;
 
 import io.weir.config.check.ValidValues.Entry;
+import io.weir.ratelimit.RateLimitProperties;
 import java.net.URI;
 import java.util.List;
 import java.util.Locale;
@@ -59,7 +60,28 @@ final class IssuersCheck {
         issuers.forEach(name -> checkIssuer(ISSUERS + '.' + name));
         validValues
                 .names("weir.routes")
-                .forEach((id, location) -> checkRoute("weir.routes." + id + ".authentication", issuers));
+                .forEach((id, location) -> {
+                    checkRoute("weir.routes." + id + ".authentication", issuers);
+                    checkQuota("weir.routes." + id);
+                });
+    }
+
+    /** Only a verified token has claims: a caller could choose any others. */
+    private void checkQuota(String route) {
+        validValues
+                .explicit(route + ".rate-limit.key")
+                .filter(key -> String.valueOf(key.value()).startsWith(RateLimitProperties.CLAIM)
+                        && !requiresToken(validValues, route))
+                .ifPresent(key -> report(
+                        key, "also " + route + ".authentication.issuers, since only a verified token has claims"));
+    }
+
+    /** Whether a route accepts only requests with a token. */
+    static boolean requiresToken(ValidValues validValues, String route) {
+        return validValues
+                .get(route + ".authentication.issuers")
+                .filter(entry -> entry.value() instanceof List<?> issuers && !issuers.isEmpty())
+                .isPresent();
     }
 
     private static boolean isUsed(String field) {

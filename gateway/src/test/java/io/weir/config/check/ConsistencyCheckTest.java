@@ -120,6 +120,39 @@ class ConsistencyCheckTest {
                                 "[bills.read]",
                                 "expected: also issuers, since a token is required for it")),
                 row(
+                        "claims of tokens that no route verifies",
+                        """
+                        spring.cloud.gateway.server.webflux.routes:
+                          - { id: orders, uri: "backend://orders", predicates: ["Path=/orders/**"] }
+                          - { id: bills, uri: "backend://bills", predicates: ["Path=/bills/**"] }
+                          - { id: more, uri: "backend://bills", predicates: ["Path=/more/**"] }
+                        weir:
+                          authentication.issuers.corp.issuer: https://id.example
+                          backends:
+                            orders: { uri: "http://orders:8080", fairness: { key: "claim:sub" } }
+                            bills: { uri: "http://bills:8080", fairness: { key: "claim:sub" } }
+                            spare: { uri: "http://spare:8080", fairness: { key: "claim:sub" } }
+                          routes:
+                            orders:
+                              rate-limit: { key: "claim:sub", permits: 1 }
+                            bills:
+                              authentication: { issuers: [corp] }
+                              rate-limit: { key: "claim:realm.team", permits: 1 }
+                              fallback: { backend: spare }
+                        """,
+                        problem(
+                                8,
+                                "weir.backends.orders.fairness.key",
+                                "claim:sub",
+                                "expected: also authentication.issuers of a route to orders, since only a verified"
+                                        + " token has claims"),
+                        problem(
+                                13,
+                                "weir.routes.orders.rate-limit.key",
+                                "claim:sub",
+                                "expected: also weir.routes.orders.authentication.issuers, since only a verified token"
+                                        + " has claims")),
+                row(
                         "a limit for all gateways that each of them finds for itself",
                         """
                         weir:

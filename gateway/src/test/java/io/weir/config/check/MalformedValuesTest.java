@@ -239,13 +239,13 @@ class MalformedValuesTest {
                           routes:
                             orders:
                               rate-limit:
-                                key: "claim:sub"
+                                key: "claim:"
                         """,
                         problem(
                                 8,
                                 "weir.routes.orders.rate-limit.key",
-                                "claim:sub",
-                                "expected: client-address, header:NAME or route"),
+                                "claim:",
+                                "expected: client-address, header:NAME, claim:NAME or route"),
                         problem(
                                 7,
                                 "weir.routes.orders.rate-limit.permits",
@@ -950,12 +950,12 @@ class MalformedValuesTest {
                                 6,
                                 "weir.backends.orders.fairness.key",
                                 "tenant",
-                                "expected: client-address, or the name of a header field such as header:X-Tenant"),
+                                "expected: client-address, header:NAME or claim:NAME"),
                         problem(
                                 9,
                                 "weir.backends.billing.fairness.key",
                                 "header:",
-                                "expected: client-address, or the name of a header field such as header:X-Tenant"),
+                                "expected: client-address, header:NAME or claim:NAME"),
                         problem(11, "weir.routes.orders.priority", "high", "expected: critical, normal or sheddable")),
                 row(
                         "no network",
