@@ -74,7 +74,7 @@ class AuthenticationRuleTest {
 
     private AuthenticationRule rule(List<String> scopes, List<String> claims, @Nullable String identityHeader) {
         return new AuthenticationRule(
-                new RouteAuthenticationProperties(List.of("corp"), scopes, claims, false),
+                new RouteAuthenticationProperties(List.of("corp"), scopes, claims, false, List.of()),
                 List.of(issuer),
                 identityHeader);
     }
@@ -379,7 +379,7 @@ class AuthenticationRuleTest {
                 () -> clock.millis() * 1_000_000,
                 () -> 0);
         AuthenticationRule rule = new AuthenticationRule(
-                new RouteAuthenticationProperties(List.of("corp", "partner"), List.of(), List.of(), false),
+                new RouteAuthenticationProperties(List.of("corp", "partner"), List.of(), List.of(), false, List.of()),
                 List.of(issuer, new Issuer("partner", partner, partnersKeys, clock)),
                 null);
         JWTClaimsSet.Builder claims =

@@ -112,8 +112,7 @@ class UnauthorizedCallerTest {
         RateLimiter limiter = oncePerSubject();
         ExchangeFixture forged =
                 new ExchangeFixture().withAuthentication(authentication.rule()).withRateLimiter(limiter);
-        forged.caller.headers.set(
-                "Authorization", "Bearer " + TestIssuer.signedWithPublicKeyAsSecret(Instant.now()));
+        forged.caller.headers.set("Authorization", "Bearer " + TestIssuer.signedWithPublicKeyAsSecret(Instant.now()));
 
         forged.start();
 
@@ -126,9 +125,8 @@ class UnauthorizedCallerTest {
     @Test
     void takesItsQuotaAfterTheWaitForTheKeysOfItsToken() {
         RateLimiter limiter = oncePerSubject();
-        ExchangeFixture fixture = withToken(authentication.rule())
-                .withRateLimiter(limiter)
-                .start();
+        ExchangeFixture fixture =
+                withToken(authentication.rule()).withRateLimiter(limiter).start();
         assertThat(limiter.keys()).isZero();
 
         authentication.answer(TestIssuer.FIRST);
@@ -267,5 +265,40 @@ class UnauthorizedCallerTest {
         assertThat(with.attempts).hasSize(1);
         with.finish();
         with.assertEndedCleanly();
+    }
+
+    @Test
+    void withACertificateThatTheRouteDoesNotAcceptIsForbidden() throws Exception {
+        AuthenticationRule rule = TestAuthentication.certificate("subject:CN=bob", "dns:*.batch.example");
+        ClientCertificate alice = ClientCertificate.of(new Certificate[] {
+            new CertificateBuilder()
+                    .subject("CN=alice,O=Example")
+                    .addSanDnsName("batch.example")
+                    .setIsCertificateAuthority(true)
+                    .buildSelfSigned()
+                    .getCertificate()
+        });
+        ExchangeFixture fixture = new ExchangeFixture()
+                .withAuthentication(rule)
+                .withRateLimit(1, true)
+                .withUpload();
+        fixture.caller.clientCertificate = alice;
+        fixture.start();
+
+        assertThat(fixture.outcome()).isEqualTo("forbidden 403");
+        assertThat(refusal(fixture).detail())
+                .isEqualTo("the route does not accept the client certificate CN=alice,O=Example");
+        assertThat(refusal(fixture).challenge()).isNull();
+        assertThat(fixture.record().quota()).as("permit of the quota").isNull();
+        assertThat(fixture.breakerCounts()).isEqualTo("0/0");
+        fixture.assertEndedCleanly();
+
+        ExchangeFixture listed =
+                new ExchangeFixture().withAuthentication(TestAuthentication.certificate("dns:batch.example"));
+        listed.caller.clientCertificate = alice;
+        listed.start();
+        assertThat(listed.attempts).hasSize(1);
+        listed.finish();
+        listed.assertEndedCleanly();
     }
 }

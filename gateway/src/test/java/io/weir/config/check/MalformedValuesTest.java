@@ -199,6 +199,7 @@ class MalformedValuesTest {
                                 issuers: [corp]
                                 scopes: ["a b"]
                                 claims: [department]
+                                certificates: ["dns:*.*.example", "CN=alice"]
                         """,
                         problem(
                                 5,
@@ -228,7 +229,17 @@ class MalformedValuesTest {
                                 21,
                                 "weir.routes.orders.authentication.claims[0]",
                                 "department",
-                                "expected: NAME=VALUE")),
+                                "expected: NAME=VALUE"),
+                        problem(
+                                22,
+                                "weir.routes.orders.authentication.certificates[0]",
+                                "dns:*.*.example",
+                                "expected: dns:NAME, uri:URI or subject:DN, with at most one *"),
+                        problem(
+                                22,
+                                "weir.routes.orders.authentication.certificates[1]",
+                                "CN=alice",
+                                "expected: dns:NAME, uri:URI or subject:DN, with at most one *")),
                 row(
                         "a rate limit without a number, and with an unknown key",
                         """
