@@ -16,6 +16,9 @@ public final class AuthenticationRule {
     static final int MAX_TOKEN_CHARS = 8192;
 
     private final boolean needsCertificate;
+    /** One of them must match; empty: any certificate will do. */
+    private final List<CertificatePattern> certificates;
+
     private final List<Issuer> issuers;
     private final List<String> scopes;
     private final List<RequiredClaim> claims;
@@ -37,11 +40,14 @@ public final class AuthenticationRule {
      *
      * @param issuers the issuers that the route accepts, in force
      * @param identityHeader the field for the caller's identity; null: none
-     * @throws IllegalArgumentException if a claim is malformed
+     * @throws IllegalArgumentException if a claim or a pattern of certificates is malformed
      */
     public AuthenticationRule(
             RouteAuthenticationProperties properties, List<Issuer> issuers, @Nullable String identityHeader) {
         this.needsCertificate = properties.clientCertificate();
+        this.certificates = properties.certificates().stream()
+                .map(CertificatePattern::parse)
+                .toList();
         this.issuers = List.copyOf(issuers);
         this.scopes = properties.scopes();
         this.claims = properties.claims().stream().map(RequiredClaim::parse).toList();
@@ -52,6 +58,27 @@ public final class AuthenticationRule {
     /** Whether the caller must have shown a client certificate. */
     public boolean needsCertificate() {
         return needsCertificate;
+    }
+
+    /**
+     * The refusal of the caller's client certificate; null: it is accepted. Called only if the route needs
+     * one.
+     *
+     * @param shown the certificate that the edge trusts; null: none was shown
+     */
+    public @Nullable AuthenticationRefusal checkCertificate(@Nullable ClientCertificate shown) {
+        if (shown == null) {
+            return AuthenticationRefusal.NO_CERTIFICATE;
+        }
+        if (certificates.isEmpty()) {
+            return null;
+        }
+        for (CertificatePattern accepted : certificates) {
+            if (accepted.matches(shown)) {
+                return null;
+            }
+        }
+        return AuthenticationRefusal.notAccepted(shown);
     }
 
     /** Whether the request must have a token. */

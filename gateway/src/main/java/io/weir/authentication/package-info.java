@@ -36,6 +36,14 @@
  * bounded in number and in size, and contains only tokens that an issuer has signed. A route without
  * authentication costs one comparison with null.
  *
+ * <p><b>Client certificates.</b> The TLS handshake decides whether a certificate is valid; a route may then
+ * accept only some of them, by {@link io.weir.authentication.CertificatePattern}. The forms are those of
+ * Envoy's {@code match_typed_subject_alt_names} (DNS, URI) and of the subject, with one wildcard in place of
+ * regular expressions, which accept more than their authors mean when a dot is not escaped. The list is one,
+ * so that its entries are alternatives beyond doubt. The subject's common name is never read as a DNS name
+ * (RFC 9525), and a wildcard in a certificate is an ordinary character. The names are read once for each
+ * connection.
+ *
  * <p><b>Fields.</b> {@link io.weir.authentication.ReservedFields} removes the identity's field and RFC 9440's
  * fields from all requests on all routes before a route is matched, so that no caller can forge them through
  * another route to the same backend that requires no authentication. They are written after the route's

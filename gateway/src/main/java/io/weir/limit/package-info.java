@@ -51,7 +51,8 @@
  *       class. With evictions of the oldest call, the order of arrival would be lost for calls of one class,
  *       too.
  *   <li>The header of a tenant is believed from trusted proxies only: a caller that names itself would take
- *       as many shares as it has names. An IPv6 caller is its /64 network for the same reason.
+ *       as many shares as it has names. An IPv6 caller is its /64 network for the same reason. A claim is
+ *       that of the token that the route has verified; a call of a route without authentication has none.
  *   <li>{@link io.weir.limit.Tenants} counts waiting calls by tenant for the endpoint, for two periods of at
  *       most 1000 names. The queue does not use the counts.
  * </ul>

@@ -115,6 +115,72 @@ class ConsistencyCheckTest {
                                 "[bills.read]",
                                 "expected: also issuers, since a token is required for it")),
                 row(
+                        "certificates that no caller can be asked for, or that no certificate can match",
+                        """
+                        spring.cloud.gateway.server.webflux.routes:
+                          - { id: orders, uri: "backend://orders", predicates: ["Path=/orders/**"] }
+                          - { id: bills, uri: "backend://orders", predicates: ["Path=/bills/**"] }
+                        weir:
+                          authentication.issuers.corp.issuer: https://id.example
+                          backends.orders.uri: http://orders:8080
+                          routes:
+                            orders:
+                              authentication: { issuers: [corp], certificates: ["dns:batch.example"] }
+                            bills:
+                              authentication:
+                                client-certificate: true
+                                certificates: ["subject:alice", "dns:batch..example", "subject:CN=a,O=b"]
+                        server.ssl: { client-auth: want }
+                        """,
+                        problem(
+                                9,
+                                "weir.routes.orders.authentication.certificates",
+                                "[dns:batch.example]",
+                                "expected: also client-certificate: true, since a certificate is required for it"),
+                        problem(
+                                13,
+                                "weir.routes.bills.authentication.certificates",
+                                "subject:alice",
+                                "expected: dns:NAME, uri:URI or subject:DN, with at most one *"),
+                        problem(
+                                13,
+                                "weir.routes.bills.authentication.certificates",
+                                "dns:batch..example",
+                                "expected: dns:NAME, uri:URI or subject:DN, with at most one *")),
+                row(
+                        "claims of tokens that no route verifies",
+                        """
+                        spring.cloud.gateway.server.webflux.routes:
+                          - { id: orders, uri: "backend://orders", predicates: ["Path=/orders/**"] }
+                          - { id: bills, uri: "backend://bills", predicates: ["Path=/bills/**"] }
+                          - { id: more, uri: "backend://bills", predicates: ["Path=/more/**"] }
+                        weir:
+                          authentication.issuers.corp.issuer: https://id.example
+                          backends:
+                            orders: { uri: "http://orders:8080", fairness: { key: "claim:sub" } }
+                            bills: { uri: "http://bills:8080", fairness: { key: "claim:sub" } }
+                            spare: { uri: "http://spare:8080", fairness: { key: "claim:sub" } }
+                          routes:
+                            orders:
+                              rate-limit: { key: "claim:sub", permits: 1 }
+                            bills:
+                              authentication: { issuers: [corp] }
+                              rate-limit: { key: "claim:realm.team", permits: 1 }
+                              fallback: { backend: spare }
+                        """,
+                        problem(
+                                8,
+                                "weir.backends.orders.fairness.key",
+                                "claim:sub",
+                                "expected: also authentication.issuers of a route to orders, since only a verified"
+                                        + " token has claims"),
+                        problem(
+                                13,
+                                "weir.routes.orders.rate-limit.key",
+                                "claim:sub",
+                                "expected: also weir.routes.orders.authentication.issuers, since only a verified token"
+                                        + " has claims")),
+                row(
                         "a limit for all gateways that each of them finds for itself",
                         """
                         weir:

@@ -200,6 +200,7 @@ class MalformedValuesTest {
                                 issuers: [corp]
                                 scopes: ["a b"]
                                 claims: [department]
+                                certificates: ["dns:*.*.example", "CN=alice"]
                         """,
                         problem(
                                 5,
@@ -229,7 +230,17 @@ class MalformedValuesTest {
                                 21,
                                 "weir.routes.orders.authentication.claims[0]",
                                 "department",
-                                "expected: NAME=VALUE")),
+                                "expected: NAME=VALUE"),
+                        problem(
+                                22,
+                                "weir.routes.orders.authentication.certificates[0]",
+                                "dns:*.*.example",
+                                "expected: dns:NAME, uri:URI or subject:DN, with at most one *"),
+                        problem(
+                                22,
+                                "weir.routes.orders.authentication.certificates[1]",
+                                "CN=alice",
+                                "expected: dns:NAME, uri:URI or subject:DN, with at most one *")),
                 row(
                         "a rate limit without a number, and with an unknown key",
                         """
@@ -240,13 +251,13 @@ class MalformedValuesTest {
                           routes:
                             orders:
                               rate-limit:
-                                key: "claim:sub"
+                                key: "claim:"
                         """,
                         problem(
                                 8,
                                 "weir.routes.orders.rate-limit.key",
-                                "claim:sub",
-                                "expected: client-address, header:NAME or route"),
+                                "claim:",
+                                "expected: client-address, header:NAME, claim:NAME or route"),
                         problem(
                                 7,
                                 "weir.routes.orders.rate-limit.permits",
@@ -795,12 +806,12 @@ class MalformedValuesTest {
                                 6,
                                 "weir.backends.orders.fairness.key",
                                 "tenant",
-                                "expected: client-address, or the name of a header field such as header:X-Tenant"),
+                                "expected: client-address, header:NAME or claim:NAME"),
                         problem(
                                 9,
                                 "weir.backends.billing.fairness.key",
                                 "header:",
-                                "expected: client-address, or the name of a header field such as header:X-Tenant"),
+                                "expected: client-address, header:NAME or claim:NAME"),
                         problem(11, "weir.routes.orders.priority", "high", "expected: critical, normal or sheddable")),
                 row(
                         "no network",
