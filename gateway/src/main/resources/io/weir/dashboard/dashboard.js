@@ -479,8 +479,9 @@ const redraw = () => {
     draw(lastView);
   }
 };
-['order', 'find', 'view'].forEach((id) => byId(id).addEventListener('input', redraw));
-byId('view').addEventListener('input', () => stored((storage) => storage.setItem(VIEW_KEY, byId('view').value)));
+byId('find').addEventListener('input', redraw);
+['order', 'view'].forEach((id) => byId(id).addEventListener('change', redraw));
+byId('view').addEventListener('change', () => stored((storage) => storage.setItem(VIEW_KEY, byId('view').value)));
 const chosenView = stored((storage) => storage.getItem(VIEW_KEY));
 if (['cards', 'table'].includes(chosenView)) {
   byId('view').value = chosenView;

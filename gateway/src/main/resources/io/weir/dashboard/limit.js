@@ -148,14 +148,12 @@ function rangeText({ limit, active }) {
   return `Limit in the last two minutes: ${least === most ? most : `${least} to ${most}`}, at most ${Math.max(...active)} calls in flight`;
 }
 
-/** Creates the graph of a card, with its scale, the figures under the pointer, and the last changes. */
+/** Creates the graph of a card, with its scales, the figures under the pointer, and the last changes. */
 export function createLimitPlot() {
   const graph = createLimitGraph();
-  const most = htmlElement('span', { class: 'most', 'aria-hidden': 'true' });
   const readout = htmlElement('p', { class: 'readout', 'aria-hidden': 'true' });
   const list = htmlElement('ol', { class: 'changes', 'aria-label': 'Changes of the limit in the last two minutes' });
-  const plot = { graph, most, readout, list, pointed: null,
-    node: htmlElement('div', { class: 'plot' }, most, graph.svg, readout) };
+  const plot = { graph, readout, list, pointed: null, node: htmlElement('div', { class: 'plot' }, graph.svg, readout) };
   graph.svg.addEventListener('pointermove', (event) => {
     const { left, width } = graph.svg.getBoundingClientRect();
     plot.pointed = Math.min(LAST, Math.max(0, Math.round(LAST * (event.clientX - left) / width)));
@@ -171,7 +169,7 @@ export function createLimitPlot() {
 /** Draws the graph of a card. */
 export function drawLimitPlot(plot, figures) {
   plot.figures = figures;
-  setText(plot.most, `${drawLimitGraph(plot.graph, figures)}`);
+  plot.most = drawLimitGraph(plot.graph, figures);
   drawReadout(plot);
 }
 
@@ -191,14 +189,14 @@ export function drawLimitChanges({ list }, figures) {
   list.hidden = texts.length === 0;
 }
 
-/** The figures of the second under the pointer, or the scale of time. */
-function drawReadout({ graph, readout, figures, pointed }) {
+/** The figures of the second under the pointer, or the scales. */
+function drawReadout({ graph, readout, figures, pointed, most }) {
   if (!figures) {
     return;
   }
   setAttribute(graph.cursor, 'd', pointed === null ? '' : `M${pointed},0V40`);
   if (pointed === null) {
-    setText(readout, '2 min ago to now');
+    setText(readout, `2 min ago to now; height ${most}`);
     return;
   }
   const word = figures.limitChange[pointed];

@@ -36,6 +36,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -52,9 +53,12 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.MethodOrderer;
+import org.junit.jupiter.api.MethodOrdererContext;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInfo;
+import org.junit.jupiter.api.TestMethodOrder;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.api.io.TempDir;
@@ -69,9 +73,10 @@ import org.openqa.selenium.WebElement;
  * unless {@code -Dbrowser=required}.
  */
 @Timeout(180)
+@TestMethodOrder(DashboardBrowserIT.SharedGatewayFirst.class)
 class DashboardBrowserIT {
 
-    /** A test that starts a gateway of its own; the others share one. */
+    /** A test that starts a gateway of its own; the others share one, and run first. */
     private static final String OWN_GATEWAY = "own-gateway";
 
     private static final String TOKEN = "0123456789abcdef0123";
@@ -97,19 +102,35 @@ class DashboardBrowserIT {
     @AfterAll
     static void stopBrowser() {
         TestBrowser.stop();
+        closeShared();
+        if (backend != null) {
+            backend.close();
+        }
+    }
+
+    private static void closeShared() {
         if (shared != null) {
             shared.close();
             shared = null;
         }
-        if (backend != null) {
-            backend.close();
+    }
+
+    /** The shared gateway ends before others start: the end of one would end the event loops of all. */
+    static final class SharedGatewayFirst implements MethodOrderer {
+
+        @Override
+        public void orderMethods(MethodOrdererContext context) {
+            context.getMethodDescriptors().sort(Comparator.comparing(method -> method.findAnnotation(Tag.class)
+                    .isPresent()));
         }
     }
 
     @BeforeEach
     void startGateway(TestInfo test) throws IOException {
         backend.behave(TestBackend.ECHO);
-        if (!test.getTags().contains(OWN_GATEWAY)) {
+        if (test.getTags().contains(OWN_GATEWAY)) {
+            closeShared();
+        } else {
             if (shared == null) {
                 shared = setup().backend("patient", backend.uri(), "recovery: { probe-interval: 50s }")
                         .start();

@@ -24,8 +24,10 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.stream.Stream;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
@@ -119,6 +121,10 @@ class DashboardPageIT {
         return SampleBackends.snapshot(name, new TestViews().view(), 0, rate, null);
     }
 
+    private static void choose(String id, String value) {
+        new Select(browser().findElement(By.id(id))).selectByValue(value);
+    }
+
     private static boolean isTable() {
         return browser().findElement(By.id("table")).isDisplayed();
     }
@@ -156,16 +162,15 @@ class DashboardPageIT {
     void keepsTheOperatorsChoiceOfCardsOrTable() {
         openWithSamples(30);
         assertThat(isTable()).isTrue();
-        Select view = new Select(browser().findElement(By.id("view")));
-        view.selectByValue("cards");
-        assertThat(isTable()).isFalse();
+        choose("view", "cards");
+        await().until(() -> !isTable());
         assertThat(count(".card")).isEqualTo(30);
 
         browser().navigate().refresh();
         awaitText("#in-flight", " of 20000");
         assertThat(isTable()).isFalse();
-        new Select(browser().findElement(By.id("view"))).selectByValue("auto");
-        assertThat(isTable()).isTrue();
+        choose("view", "auto");
+        await().until(DashboardPageIT::isTable);
         assertThat(count(".card")).isZero();
         assertNoBrowserErrors();
     }
@@ -200,6 +205,8 @@ class DashboardPageIT {
                         .getDomAttribute("data-backend"))
                 .isEqualTo(second);
 
+        // The focus has scrolled to the card's buttons.
+        browser().executeScript("scrollTo(0, 0)");
         click("[data-row='" + second + "'] .rate");
         assertThat(count(".card")).isZero();
         click("[data-row='" + first + "'] .toggle");
@@ -239,11 +246,13 @@ class DashboardPageIT {
         assertThat(evaluate("return " + toggle + ".title", String.class)).startsWith(LONG_NAME);
         assertFitsInWidth();
 
-        new Select(browser().findElement(By.id("view"))).selectByValue("cards");
-        assertThat(evaluate("return document.querySelector(\"[data-backend='" + LONG_NAME + "'] h2\").title", String.class))
+        choose("view", "cards");
+        String heading = "[data-backend='" + LONG_NAME + "'] h2";
+        await().until(() -> count(heading) == 1);
+        assertThat(browser().findElement(By.cssSelector(heading)).getDomAttribute("title"))
                 .isEqualTo(LONG_NAME);
         assertFitsInWidth();
-        new Select(browser().findElement(By.id("view"))).selectByValue("auto");
+        choose("view", "auto");
     }
 
     // ---------------------------------------------------------------- the order
@@ -281,8 +290,8 @@ class DashboardPageIT {
         page.show(0, List.of(busy("a", 100), busy("b", 1_000), busy("c", 102)), Map.of(), List.of(), List.of());
         open(page.port());
         awaitText("#in-flight", " of 20000");
-        new Select(browser().findElement(By.id("order"))).selectByValue("traffic");
-        assertThat(order()).isEqualTo("b,a,c");
+        choose("order", "traffic");
+        await().until(() -> order().equals("b,a,c"));
         show(1, busy("a", 98), busy("b", 1_100), busy("c", 112));
         show(2, busy("a", 104), busy("b", 900), busy("c", 95));
         assertThat(order()).isEqualTo("b,a,c");
@@ -375,7 +384,7 @@ class DashboardPageIT {
         browser().findElements(By.cssSelector("[data-action=open]")).getFirst().click();
         awaitText("#ask", image);
         click("#ask-no");
-        new Select(browser().findElement(By.id("view"))).selectByValue("table");
+        choose("view", "table");
         awaitText(".toggle .text", image);
         awaitText(".toggle .text", quote);
         browser().findElements(By.cssSelector(".toggle")).forEach(WebElement::click);
@@ -385,7 +394,7 @@ class DashboardPageIT {
 
         assertThat(count("body img, body script, main [onerror]")).isZero();
         assertThat(evaluate("return String(window.hacked)", String.class)).isEqualTo("undefined");
-        new Select(browser().findElement(By.id("view"))).selectByValue("auto");
+        choose("view", "auto");
         assertNoBrowserErrors();
     }
 
@@ -415,7 +424,8 @@ class DashboardPageIT {
         assertThat(drawn(".raised")).isEqualTo("M20,0V40M26,0V40");
         assertThat(drawn(".measured")).isEqualTo("M30,0V40M31,0V40");
         assertThat(drawn(".line")).startsWith("M0,").contains("H20V", "H60V", "H99V").endsWith("H119");
-        assertThat(browser().findElement(By.cssSelector(".most")).getText()).isEqualTo("13");
+        assertThat(browser().findElement(By.cssSelector(".readout")).getText())
+                .isEqualTo("2 min ago to now; height 13");
 
         WebElement graph = browser().findElement(By.cssSelector(".plot .spark"));
         int toSecond60 = Math.round(graph.getSize().getWidth() * (60 / 119f - 0.5f));
@@ -453,21 +463,55 @@ class DashboardPageIT {
 
     // ---------------------------------------------------------------- pictures
 
-    /** Takes pictures of made-up backends, to look at: {@code -Dpictures=DIRECTORY}. */
+    /**
+     * Takes pictures of made-up backends, to look at, and reports the cost of a refresh: {@code
+     * -Dpictures=DIRECTORY}.
+     */
     @ParameterizedTest
     @ValueSource(ints = {5, 30, 200})
     @EnabledIfSystemProperty(named = "pictures", matches = ".+")
-    void takesPicturesOfMadeUpBackends(int backends) throws IOException {
+    void takesPicturesOfMadeUpBackends(int backends, TestReporter reporter) throws IOException {
         openWithSamples(backends);
         await().until(() -> count(".line[d]") > 0);
         takePicture("made-up-" + backends + ".png");
+        reporter.publishEntry("refresh-ms", refreshMillis(backends));
         if (backends > 5) {
             click("[data-row='backend-013'] .toggle");
             takePicture("made-up-" + backends + "-open.png");
             click("[data-row='backend-013'] .toggle");
+        } else {
+            browser().executeScript("scrollTo(0, 300)");
+            takePicture("made-up-" + backends + "-below.png");
         }
         usePhone(1_400);
         showSamples(backends, 1);
         takePicture("made-up-" + backends + "-phone.png");
+    }
+
+    /** The means of twenty refreshes: the script, and all that the page's thread does, with style and layout. */
+    private String refreshMillis(int backends) {
+        browser().executeCdpCommand("Performance.enable", Map.of());
+        showSamples(backends, 1);
+        double script = metric("ScriptDuration");
+        double task = metric("TaskDuration");
+        List<String> draws = new ArrayList<>();
+        for (int second = 2; second < 22; second++) {
+            showSamples(backends, second);
+            draws.add(drawMillis());
+        }
+        return "script %.1f, task %.1f, draws %s"
+                .formatted(50 * (metric("ScriptDuration") - script), 50 * (metric("TaskDuration") - task), draws);
+    }
+
+    private static double metric(String name) {
+        Object metrics = browser()
+                .executeCdpCommand("Performance.getMetrics", Map.of())
+                .get("metrics");
+        return ((List<?>) Objects.requireNonNull(metrics))
+                .stream()
+                        .map(Map.class::cast)
+                        .filter(metric -> name.equals(metric.get("name")))
+                        .mapToDouble(metric -> ((Number) Objects.requireNonNull(metric.get("value"))).doubleValue())
+                        .sum();
     }
 }

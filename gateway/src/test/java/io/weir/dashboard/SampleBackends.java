@@ -57,7 +57,7 @@ final class SampleBackends {
             case 21 -> trouble = 0.1 + random.nextInt(10) / 100.;
             case 34 -> view.calls(12, 1 + random.nextInt(9));
             case 42 -> view.instances(replicas());
-            case 47 -> view.auto(2, 2, 100, 0.9);
+            case 47 -> view.auto(2, 2, 100, 0.9).calls(random.nextInt(3), 0);
             default -> {
                 // Calm.
             }
