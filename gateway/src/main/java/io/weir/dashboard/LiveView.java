@@ -72,7 +72,9 @@ record LiveView(
             Map<String, Long> outcomes,
             @Nullable Percentiles times,
             @Nullable Double budgetLeftMs,
-            @JsonInclude(JsonInclude.Include.NON_NULL) @Nullable String limitChange) {}
+
+            @JsonInclude(JsonInclude.Include.NON_NULL) @Nullable
+            String limitChange) {}
 
     /** The 50th, 90th, 99th and 99.5th percentile. */
     record Percentiles(double p50Ms, double p90Ms, double p99Ms, double p995Ms) {}

@@ -120,8 +120,9 @@ class DashboardBrowserIT {
 
         @Override
         public void orderMethods(MethodOrdererContext context) {
-            context.getMethodDescriptors().sort(Comparator.comparing(method -> method.findAnnotation(Tag.class)
-                    .isPresent()));
+            context.getMethodDescriptors()
+                    .sort(Comparator.comparing(
+                            method -> method.findAnnotation(Tag.class).isPresent()));
         }
     }
 
@@ -692,8 +693,8 @@ class DashboardBrowserIT {
                     .backend("search", slow.uri(), "bulkhead: { max-concurrent-calls: 4, queue-capacity: 8 }")
                     .backend("orders", busy.uri(), "bulkhead: { limit: { initial: 2 } }")
                     .backend("users", backend.uri());
-            Map<String, Integer> perMinute = new HashMap<>(Map.of(
-                    "inventory", 480, "payments", 2_400, "search", 1_320, "orders", 6_000, "users", 480));
+            Map<String, Integer> perMinute = new HashMap<>(
+                    Map.of("inventory", 480, "payments", 2_400, "search", 1_320, "orders", 6_000, "users", 480));
             for (int i = 0; perMinute.size() < count; i++) {
                 String name = PRODUCTS.get(i % PRODUCTS.size()) + "-" + DUTIES.get(i / PRODUCTS.size());
                 many.backend(name, backend.uri());
@@ -729,11 +730,36 @@ class DashboardBrowserIT {
     }
 
     private static final List<String> PRODUCTS = List.of(
-            "accounts", "billing", "cart", "catalogue", "checkout", "delivery", "invoices", "loyalty", "pricing",
-            "recommendations", "returns", "reviews", "stock", "suppliers", "vouchers");
+            "accounts",
+            "billing",
+            "cart",
+            "catalogue",
+            "checkout",
+            "delivery",
+            "invoices",
+            "loyalty",
+            "pricing",
+            "recommendations",
+            "returns",
+            "reviews",
+            "stock",
+            "suppliers",
+            "vouchers");
     private static final List<String> DUTIES = List.of(
-            "api", "audit", "batch", "cache", "events", "export", "feed", "import", "index", "mobile",
-            "partner-integration-europe-west", "report", "search", "sync");
+            "api",
+            "audit",
+            "batch",
+            "cache",
+            "events",
+            "export",
+            "feed",
+            "import",
+            "index",
+            "mobile",
+            "partner-integration-europe-west",
+            "report",
+            "search",
+            "sync");
 
     private static TestBackend answering(int millis, int status) {
         return TestBackend.start((request, conversation) -> {

@@ -365,11 +365,25 @@ class DashboardPageIT {
                 1,
                 5,
                 quote);
-        RecentEvents.Event event = new RecentEvents.Event(
-                1, Instant.EPOCH, RecentEvents.Kind.BREAKER_OPENED, quote, image + quote, image);
+        RecentEvents.Event event =
+                new RecentEvents.Event(1, Instant.EPOCH, RecentEvents.Kind.BREAKER_OPENED, quote, image + quote, image);
         FaultView fault = new FaultView(
-                1, image, quote, null, image, null, 100, null, null, null, null, null, 1, "2026-01-01T00:00:00Z",
-                "2026-01-01T00:10:00Z", quote);
+                1,
+                image,
+                quote,
+                null,
+                image,
+                null,
+                100,
+                null,
+                null,
+                null,
+                null,
+                null,
+                1,
+                "2026-01-01T00:00:00Z",
+                "2026-01-01T00:10:00Z",
+                quote);
         page.show(
                 0,
                 List.of(hostile, calm(quote), calm("c"), calm("d")),
@@ -409,8 +423,8 @@ class DashboardPageIT {
                 31, Map.entry(13, "probe"),
                 60, Map.entry(9, "queueing"),
                 99, Map.entry(4, "operator")));
-        LiveView.BackendSnapshot orders =
-                SampleBackends.snapshot("orders", new TestViews().auto(4, 2, 100, 0).view(), 0, 5, null);
+        LiveView.BackendSnapshot orders = SampleBackends.snapshot(
+                "orders", new TestViews().auto(4, 2, 100, 0).view(), 0, 5, null);
         page.show(0, List.of(orders), Map.of("orders", history), List.of(), List.of());
         open(page.port());
         awaitText(".changes", "by an operator");
@@ -423,7 +437,10 @@ class DashboardPageIT {
         await().until(() -> drawn(".lowered").equals("M60,0V40M99,0V40"));
         assertThat(drawn(".raised")).isEqualTo("M20,0V40M26,0V40");
         assertThat(drawn(".measured")).isEqualTo("M30,0V40M31,0V40");
-        assertThat(drawn(".line")).startsWith("M0,").contains("H20V", "H60V", "H99V").endsWith("H119");
+        assertThat(drawn(".line"))
+                .startsWith("M0,")
+                .contains("H20V", "H60V", "H99V")
+                .endsWith("H119");
         assertThat(browser().findElement(By.cssSelector(".readout")).getText())
                 .isEqualTo("2 min ago to now; height 13");
 
@@ -450,14 +467,18 @@ class DashboardPageIT {
         page.show(
                 0,
                 List.of(
-                        SampleBackends.snapshot("idle", new TestViews().arriving(0.1, 0).view(), 0, 0.1, null),
-                        SampleBackends.snapshot("used", new TestViews().arriving(120, 14).view(), 0, 120, null)),
+                        SampleBackends.snapshot(
+                                "idle", new TestViews().arriving(0.1, 0).view(), 0, 0.1, null),
+                        SampleBackends.snapshot(
+                                "used", new TestViews().arriving(120, 14).view(), 0, 120, null)),
                 Map.of(),
                 List.of(),
                 List.of());
         open(page.port());
         awaitText("[data-backend=used] .reason", "Fixed by the configuration. The present calls need 14.");
-        assertThat(browser().findElement(By.cssSelector("[data-backend=idle] .reason")).getText())
+        assertThat(browser()
+                        .findElement(By.cssSelector("[data-backend=idle] .reason"))
+                        .getText())
                 .isEqualTo("Fixed by the configuration.");
     }
 
@@ -488,25 +509,25 @@ class DashboardPageIT {
         takePicture("made-up-" + backends + "-phone.png");
     }
 
-    /** The means of twenty refreshes: the script, and all that the page's thread does, with style and layout. */
+    /** Twenty refreshes: the mean time of style and layout, and the time of each draw. */
     private String refreshMillis(int backends) {
         browser().executeCdpCommand("Performance.enable", Map.of());
         showSamples(backends, 1);
-        double script = metric("ScriptDuration");
-        double task = metric("TaskDuration");
+        double style = metric("RecalcStyleDuration");
+        double layout = metric("LayoutDuration");
         List<String> draws = new ArrayList<>();
         for (int second = 2; second < 22; second++) {
             showSamples(backends, second);
             draws.add(drawMillis());
         }
-        return "script %.1f, task %.1f, draws %s"
-                .formatted(50 * (metric("ScriptDuration") - script), 50 * (metric("TaskDuration") - task), draws);
+        return "style %.1f, layout %.1f, draws %s"
+                .formatted(
+                        50 * (metric("RecalcStyleDuration") - style), 50 * (metric("LayoutDuration") - layout), draws);
     }
 
     private static double metric(String name) {
-        Object metrics = browser()
-                .executeCdpCommand("Performance.getMetrics", Map.of())
-                .get("metrics");
+        Object metrics =
+                browser().executeCdpCommand("Performance.getMetrics", Map.of()).get("metrics");
         return ((List<?>) Objects.requireNonNull(metrics))
                 .stream()
                         .map(Map.class::cast)

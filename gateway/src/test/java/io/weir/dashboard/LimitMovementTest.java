@@ -40,11 +40,9 @@ class LimitMovementTest {
     /** The reason of the present number is again the one from before the probe. */
     @Test
     void isTheProbeWhenItsLimitReturns() {
-        assertThat(LimitMovement.reason(
-                        auto(5, "auto", 5, "probe", LATER), auto(10, "auto", 10, "growth", EARLIER)))
+        assertThat(LimitMovement.reason(auto(5, "auto", 5, "probe", LATER), auto(10, "auto", 10, "growth", EARLIER)))
                 .isEqualTo("probe");
-        assertThat(LimitMovement.reason(
-                        auto(5, "auto", 5, "probe", EARLIER), auto(12, "auto", 12, "growth", LATER)))
+        assertThat(LimitMovement.reason(auto(5, "auto", 5, "probe", EARLIER), auto(12, "auto", 12, "growth", LATER)))
                 .isEqualTo("growth");
     }
 
@@ -75,8 +73,7 @@ class LimitMovementTest {
         assertThat(LimitMovement.reason(
                         auto(40, "auto", 40, "growth", EARLIER), auto(20, "auto", 20, "growth", EARLIER)))
                 .isEqualTo("configuration");
-        assertThat(LimitMovement.reason(
-                        auto(8, "auto", 8, "initial", EARLIER), auto(4, "auto", 4, "initial", LATER)))
+        assertThat(LimitMovement.reason(auto(8, "auto", 8, "initial", EARLIER), auto(4, "auto", 4, "initial", LATER)))
                 .isEqualTo("configuration");
     }
 

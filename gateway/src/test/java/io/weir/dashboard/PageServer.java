@@ -101,7 +101,9 @@ final class PageServer implements AutoCloseable {
     /** The size of the last snapshot as a viewer's first event: plain, and compressed as by the gateway. */
     int[] sizes() {
         String text = new String(full, StandardCharsets.UTF_8);
-        byte[] data = text.substring(text.indexOf("data: ") + "data: ".length()).strip().getBytes(StandardCharsets.UTF_8);
+        byte[] data = text.substring(text.indexOf("data: ") + "data: ".length())
+                .strip()
+                .getBytes(StandardCharsets.UTF_8);
         try (EventFrames frames = new EventFrames()) {
             return new int[] {full.length, frames.named("full", data).bytes(true).length};
         }

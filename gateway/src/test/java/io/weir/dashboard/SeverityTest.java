@@ -59,10 +59,8 @@ class SeverityTest {
     })
     void ratesALimitThatItsBoundsHoldBackOnlyIfCallsKeepItReached(
             int own, double utilisation, double perSecond, int active, String word) {
-        TestViews view = new TestViews()
-                .auto(own, 2, 40, utilisation)
-                .calls(active, 0)
-                .arriving(perSecond, 0);
+        TestViews view =
+                new TestViews().auto(own, 2, 40, utilisation).calls(active, 0).arriving(perSecond, 0);
         assertThat(Severity.of(view.view(), 0).word()).isEqualTo(word);
         assertThat(Severity.of(view.view(), 0.01).word()).isEqualTo("failing");
     }

@@ -51,8 +51,7 @@ final class TestViews {
     }
 
     TestViews auto(int own, int min, int max, double utilisation) {
-        return limit(
-                new BackendView.LimitView(own, "auto", own, min, max, 20.0, 50.0, utilisation, "growth", START));
+        return limit(new BackendView.LimitView(own, "auto", own, min, max, 20.0, 50.0, utilisation, "growth", START));
     }
 
     /** Calls of 50 ms each. */
