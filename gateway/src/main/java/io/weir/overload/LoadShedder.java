@@ -15,8 +15,8 @@ import java.util.concurrent.TimeUnit;
  * share too, but would overshoot: a delay is itself the sum of past overload. The shorter one of the last two
  * iterations counts, so that a pause changes nothing.
  *
- * <p>The excess counts squared (PIE also slows its law at low shares): a delay of 12 ms refuses 0.04 % at
- * first, one of 50 ms 16 %. A loop that is close to its capacity, or whose callers wait for their answers
+ * <p>The excess counts squared (PIE also slows its law at low shares): a delay of 18 ms refuses nothing
+ * at first, one of 50 ms 16 %. A loop that is close to its capacity, or whose callers wait for their answers
  * before they send again, stands some milliseconds above the target, and refusals hardly help it: without the
  * square, 400 such callers of a loop had 66 % of their requests refused, with it 10 %.
  *
@@ -38,6 +38,12 @@ final class LoadShedder {
 
     /** Some requests always pass in the long run: an answer shows that the gateway works. */
     private static final double MAX_SUM = 0.95;
+
+    /**
+     * A smaller share refuses nothing: a delay that stands for a moment less than a tenth of the interval
+     * above the target harms no caller, and a garbage collector causes it where nothing is short.
+     */
+    private static final double LEAST_SHARE = 0.01;
 
     /** The shedding ends below this sum. */
     private static final double ENDED = 0.005;
@@ -155,12 +161,12 @@ final class LoadShedder {
     }
 
     private void distribute(double excess, boolean everything) {
-        double total = clamp(sum + excess, 1);
+        double total = atLeast(clamp(sum + excess, 1));
         double critical = arrived[Priority.CRITICAL.ordinal()];
         double normal = arrived[Priority.NORMAL.ordinal()];
         double sheddable = arrived[Priority.SHEDDABLE.ordinal()];
         double all = critical + normal + sheddable;
-        double forCritical = clamp(sum + excess * critical / all, 1);
+        double forCritical = atLeast(clamp(sum + excess * critical / all, 1));
         shares[Priority.SHEDDABLE.ordinal()] = everything ? 1 : part(total, 0, sheddable / all);
         shares[Priority.NORMAL.ordinal()] = everything ? 1 : part(total, sheddable / all, normal / all);
         shares[Priority.CRITICAL.ordinal()] =
@@ -192,6 +198,10 @@ final class LoadShedder {
 
     private static double squared(double excess) {
         return excess > 0 && excess < 1 ? excess * excess : excess;
+    }
+
+    private static double atLeast(double share) {
+        return share < LEAST_SHARE ? 0 : share;
     }
 
     private static double clamp(double value, double max) {

@@ -120,13 +120,22 @@ class LoadShedderTest {
     }
 
     @Test
-    void refusesHardlyAnyRequestAtFirstJustAboveTheTarget() {
-        for (int i = 0; i < 20; i++) {
-            loop.iterate(12);
+    void refusesNothingAtFirstJustAboveTheTarget() {
+        for (int i = 0; i < 8; i++) {
+            loop.iterate(18);
         }
 
         assertThat(shedder.isShedding()).isTrue();
-        assertThat(shedder.takeHighestShare()).isPositive().isLessThan(0.001);
+        assertThat(shedder.takeHighestShare()).isZero();
+    }
+
+    @Test
+    void refusesAShareOnceTheDelayHasStoodJustAboveTheTargetForSeconds() {
+        for (int i = 0; i < 300; i++) {
+            loop.iterate(15);
+        }
+
+        assertThat(shedder.takeHighestShare()).isBetween(0.01, 0.05);
     }
 
     @Test
