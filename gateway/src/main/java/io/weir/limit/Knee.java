@@ -394,7 +394,8 @@ final class Knee {
 
     /**
      * Lowers the limit if hardly any call was answered in time, at most once per deadline. Nothing is learnt.
-     * The very first calls, if none was answered, do not lower the initial limit: those of a cold JVM are late.
+     * The very first calls, if none was answered, do not lower the initial limit: those of a cold JVM are
+     * late.
      */
     private void judgeTimeouts(double now) {
         if (now - timedOutAt < deadline) {

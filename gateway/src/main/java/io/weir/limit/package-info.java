@@ -118,8 +118,9 @@
  *       times the capacity: .76 &rarr; .48.
  *   <li><b>No probe of a long latency that shows no queue</b>: it would take longer than the deadline, at
  *       half of the limit. The first mean of few calls then needs 2 samples, not 16, so that there is such a
- *       latency. Up to 1.5 times the base latency is no queue then, and not 1.2 times as otherwise: calls of a
- *       cold JVM are late. 20 workers of 1.2 s, deadline 2 s, 4 times the capacity: .82 &rarr; .76 with 1.2.
+ *       latency. Up to 1.5 times the base latency is no queue then, and not 1.2 times as otherwise: calls of
+ *       a cold JVM are late. 20 workers of 1.2 s, deadline 2 s, 4 times the capacity: .82 &rarr; .76 with
+ *       1.2.
  *   <li><b>A probe that finds less than three quarters of its lower limit in use does not lower the limit
  *       below its initial value</b>: few calls come, and the rate of answers is that of an earlier moment.
  *       Without this rule a cold JVM, whose first calls fill the limit at a low rate, leaves a calm backend
