@@ -77,11 +77,17 @@ class ReloadConfiguration {
     }
 
     @Bean
+    OperatorChangesTimer operatorChangesTimer() {
+        return new OperatorChangesTimer();
+    }
+
+    @Bean
     LiveConfiguration liveConfiguration(
             ConfigurableEnvironment environment,
             ApplicationArguments arguments,
             ConfigurationApplier applier,
             Drain drain,
+            OperatorChangesTimer operatorChangesTimer,
             MeterBook meterBook,
             RecentEvents recentEvents) {
         InstantSource clock = InstantSource.system();
@@ -90,6 +96,8 @@ class ReloadConfiguration {
                 new ConfigurationReader(environment, arguments.getSourceArgs()),
                 applier,
                 () -> drain.phase() != Drain.Phase.SERVING,
+                operatorChangesTimer,
+                System::nanoTime,
                 clock,
                 new ReloadMeters(meterBook, clock.instant()),
                 recentEvents);

@@ -245,8 +245,9 @@ function createCard(name) {
   const bar = htmlElement('div', { class: 'bar', 'aria-hidden': 'true' });
   const outcomes = htmlElement('ul', { class: 'outcomes', 'aria-label': 'Outcomes in the last ten seconds' });
   const faults = htmlElement('p', { class: 'faults', role: 'status', hidden: '' });
+  const changes = htmlElement('p', { class: 'changes', role: 'status', hidden: '' });
   const node = htmlElement('article', { class: 'card', 'aria-labelledby': title.id, 'data-backend': name },
-    htmlElement('header', {}, title, badge), where, faults,
+    htmlElement('header', {}, title, badge), where, faults, changes,
     htmlElement('div', { class: 'picture' }, picture, htmlElement('div', {}, headline, spark)), bar, outcomes);
   const percentiles = terms(node, 'Duration of an exchange', [
     ['50 %', 'Median duration'], ['90 %'], ['99 %'], ['99.5 %']]);
@@ -278,7 +279,7 @@ function createCard(name) {
   node.append(trial, htmlElement('div', { class: 'actions' }, open, closed, release, limit));
   return { node, badge, where, picture, circle, spark, ended, bad, rate, share, bar, outcomes, percentiles, permits, queue, pool, rest, law,
     instances, instancesIn, cells,
-    limitSpark, active, line, limitNumber, limitKind, limitReason, trial, faults, open, closed, release };
+    limitSpark, active, line, limitNumber, limitKind, limitReason, trial, faults, changes, open, closed, release };
 }
 
 const COLOURS = { calm: 'var(--answered)', warn: 'var(--shed)', bad: 'var(--failed)' };
@@ -345,11 +346,11 @@ const REASONS = {
 };
 
 /** Explains the limit in one sentence, without the terms of the algorithm. */
-function limitReason({ binds, inForce, own, min, max, reason, changedAt }, suggested, at, instances) {
+function limitReason({ binds, inForce, own, min, max, reason, changedAt }, suggested, at, instances, end) {
   const needed = suggested > 0 ? ` The present calls need ${suggested}.` : '';
   if (binds === 'operator') {
     return inForce < own ? `An operator lowered it to ${inForce}; otherwise it is ${own}.`
-      : `Fixed by an operator, until the next reload.${needed}`;
+      : `Fixed by an operator, until ${end ? new Date(end).toLocaleString() : 'the next reload'}.${needed}`;
   }
   if (binds === 'ramp' && instances) {
     return `Lowered to the share of the instances that take calls; with all of them it is ${own}.`;
@@ -366,11 +367,12 @@ function limitReason({ binds, inForce, own, min, max, reason, changedAt }, sugge
 }
 
 /** Draws the limit, its last two minutes, and its reason. */
-function drawLimit(parts, { limit, law, instances }, figures, at) {
+function drawLimit(parts, { limit, law, instances, changes }, figures, at) {
+  const end = changes.find(({ change }) => change === 'bulkhead.max-concurrent-calls')?.until;
   setText(parts.limitNumber, `${limit.inForce}`);
   setText(parts.limitKind, `(${limit.binds})`);
   setAttribute(parts.limitKind, 'title', limit.changedAt ? `auto, ${limit.min} to ${limit.max}` : 'a number in the configuration');
-  setText(parts.limitReason, limitReason(limit, law?.suggestedLimit, at, instances));
+  setText(parts.limitReason, limitReason(limit, law?.suggestedLimit, at, instances, end));
   if (figures) {
     const most = Math.max(1, ...figures.limit, ...figures.active);
     setAttribute(parts.active, 'd', figures.active.some((count) => count > 0) ? area(figures.active, most) : '');
@@ -425,6 +427,7 @@ function drawBackend(parts, backend, busiest, at, faults) {
   drawInstances(parts, now.instances);
   drawTrial(parts.trial, now.dryRun);
   drawFaults(parts.faults, faults.filter((fault) => fault.backend === backend.name));
+  drawChanges(parts.changes, now.changes);
   drawActions(parts, now.breaker);
 }
 
@@ -508,6 +511,20 @@ function drawFaults(node, faults) {
     `Injected fault: ${text}, until ${new Date(endsAt).toLocaleTimeString()} (${number(calls)} calls so far).`).join(' '));
 }
 
+const CHANGES = {
+  breaker: ({ value }) => `breaker forced ${value}`,
+  instance: ({ instance }) => `${authority(instance)} drained`,
+};
+
+/** Names the changes by operators that are in force, and their ends. */
+function drawChanges(node, changes) {
+  node.hidden = changes.length === 0;
+  setText(node, changes.map((each) => {
+    const what = CHANGES[each.change]?.(each) ?? `${each.change} ${each.value}`;
+    return `Changed by ${each.by}: ${what}${each.until ? `, until ${new Date(each.until).toLocaleString()}` : ''}.`;
+  }).join(' '));
+}
+
 // ---------------------------------------------------------------- the page
 
 const orders = {
@@ -563,7 +580,7 @@ function arrange(list, nodes) {
   });
 }
 
-function drawGateway({ gateway, backends, replicas }) {
+function drawGateway({ gateway, backends, replicas, configuration }) {
   const figure = (id, text, bad) => {
     setText(byId(id), text);
     byId(id).classList.toggle('bad', bad);
@@ -574,6 +591,8 @@ function drawGateway({ gateway, backends, replicas }) {
   figure('memory', `${gateway.memoryPercent} %`, gateway.overloaded);
   figure('replicas', `${replicas}`, false);
   figure('phase', gateway.phase, gateway.phase !== 'serving');
+  const { hash, operatorValues } = configuration;
+  figure('configuration', operatorValues === 0 ? hash : `${hash}, ${operatorValues} changed`, false);
   const troubled = backends.filter((backend) => backend.trouble.score >= 40).length;
   document.title = troubled > 0 ? `(${troubled}) Weir` : 'Weir';
 }
@@ -621,12 +640,12 @@ function drawRefused(refused) {
 // ---------------------------------------------------------------- changes by an operator
 
 const QUESTIONS = {
-  open: (name) => [`Force the breaker of ${name} open?`, 'The gateway refuses every call to it until the breaker is released.', 'Force open'],
-  closed: (name) => [`Force the breaker of ${name} closed?`, 'The gateway permits every call to it until the breaker is released; the breaker cannot open.', 'Force closed'],
+  open: (name) => [`Force the breaker of ${name} open?`, 'The gateway refuses every call to it.', 'Force open'],
+  closed: (name) => [`Force the breaker of ${name} closed?`, 'The gateway permits every call to it; the breaker cannot open.', 'Force closed'],
   released: (name) => [`Release the breaker of ${name}?`, 'The breaker decides by itself again. It starts closed, with empty counts.', 'Release'],
-  drain: (name, instance) => [`Drain ${instance} of ${name}?`, 'It gets no new calls and no probes until it is returned; its calls end. The limit of the backend shrinks by its share.', 'Drain'],
+  drain: (name, instance) => [`Drain ${instance} of ${name}?`, 'It gets no new calls and no probes; its calls end. The limit of the backend shrinks by its share.', 'Drain'],
   return: (name, instance) => [`Return ${instance} to ${name}?`, 'It gets calls again, a few at first.', 'Return'],
-  limit: (name) => [`Change the limit of ${name}?`, 'The limit applies from the next request on, until the configuration is reloaded. Calls in flight keep their permits.', 'Change'],
+  limit: (name) => [`Change the limit of ${name}?`, 'The limit applies from the next request on. Calls in flight keep their permits.', 'Change'],
 };
 
 /** Asks for confirmation, then sends the change. The instance is null if the change is not about one. */
@@ -639,21 +658,30 @@ function confirmChange(name, action, instance) {
   const limits = byId('ask-limits');
   limits.hidden = action !== 'limit';
   byId('ask-auto').hidden = limits.hidden;
-  const { calls } = lastView.backends.find((backend) => backend.name === name).now;
+  const { calls, changes } = lastView.backends.find((backend) => backend.name === name).now;
+  byId('ask-release').hidden = limits.hidden || changes.every(({ change }) => change in CHANGES);
+  byId('ask-lasting').hidden = action === 'released' || action === 'return';
+  const duration = byId('ask-duration');
+  duration.value = '';
+  duration.options[0].textContent = limits.hidden ? 'when it is released' : 'with the next reload';
   byId('ask-calls').value = calls.limit;
   byId('ask-queue').value = calls.queueCapacity;
   [byId('ask-calls'), byId('ask-queue')].forEach((input) => { input.disabled = limits.hidden; });
   dialog.returnValue = 'cancel';
   dialog.addEventListener('close', () => {
+    const end = duration.value ? { duration: duration.value } : {};
     if (dialog.returnValue === 'auto') {
-      sendChange(name, { 'max-concurrent-calls': 'auto', 'queue-capacity': 'auto' });
+      sendChange(name, { 'max-concurrent-calls': 'auto', 'queue-capacity': 'auto', ...end });
+    }
+    if (dialog.returnValue === 'release') {
+      sendChange(name, { limits: 'released' });
     }
     if (dialog.returnValue !== 'yes') {
       return;
     }
-    sendChange(name, instance ? { instance, action } : action === 'limit'
-      ? { 'max-concurrent-calls': byId('ask-calls').valueAsNumber, 'queue-capacity': byId('ask-queue').valueAsNumber }
-      : { breaker: action });
+    sendChange(name, instance ? { instance, action, ...end } : action === 'limit'
+      ? { 'max-concurrent-calls': byId('ask-calls').valueAsNumber, 'queue-capacity': byId('ask-queue').valueAsNumber, ...end }
+      : { breaker: action, ...end });
   }, { once: true });
   dialog.showModal();
   (limits.hidden ? byId('ask-no') : byId('ask-calls')).focus();

@@ -84,6 +84,7 @@ class SeverityTest {
                 0,
                 null,
                 instances,
-                null);
+                null,
+                List.of());
     }
 }
