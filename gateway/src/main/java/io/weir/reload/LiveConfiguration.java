@@ -75,6 +75,8 @@ public final class LiveConfiguration implements OperatorChanges, AutoCloseable {
     private final ChangeReporter reporter;
     /** Held while a configuration is applied. */
     private final Object applyLock = new Object();
+
+    private final KeptConfigurations kept;
     private final LongSupplier nanoClock;
     private final ExpiryTimer expiryTimer;
     /** Written under this object's monitor. */
@@ -97,6 +99,7 @@ public final class LiveConfiguration implements OperatorChanges, AutoCloseable {
      * @param scheduler ends the changes of operators whose time is over
      * @param nanoClock {@link System#nanoTime}, except in tests
      * @param clock the times that are shown
+     * @param kept keeps the files of each configuration that comes into force
      */
     public LiveConfiguration(
             ConfigurationSnapshot inForce,
@@ -107,7 +110,8 @@ public final class LiveConfiguration implements OperatorChanges, AutoCloseable {
             LongSupplier nanoClock,
             InstantSource clock,
             ReloadMeters meters,
-            RecentEvents recentEvents) {
+            RecentEvents recentEvents,
+            KeptConfigurations kept) {
         this.inForce = inForce;
         this.hash = inForce.hash();
         this.lastRead = inForce;
@@ -117,6 +121,7 @@ public final class LiveConfiguration implements OperatorChanges, AutoCloseable {
         this.clock = clock;
         this.meters = meters;
         this.reporter = new ChangeReporter(meters, recentEvents);
+        this.kept = kept;
         this.nanoClock = nanoClock;
         this.expiryTimer = new ExpiryTimer(scheduler, nanoClock, this::endDue);
         meters.showHash(hash.value());
@@ -131,6 +136,21 @@ public final class LiveConfiguration implements OperatorChanges, AutoCloseable {
     /** Whether the files contain the configuration in force, apart from changes by operators. */
     boolean matchesFiles() {
         return new ConfigurationDifference(inForce, read()).isEmpty();
+    }
+
+    /** Keeps the files with which the gateway started, unless they have changed since. */
+    public void keepFilesOfStart() {
+        ConfigurationSnapshot now = reader.get();
+        if (OperatorValues.isValid(now) && new ConfigurationDifference(inForce, now).isEmpty()) {
+            keep(now);
+        }
+    }
+
+    private void keep(ConfigurationSnapshot files) {
+        kept.keep(files, hash, () -> {
+            ConfigurationSnapshot again = reader.get();
+            return OperatorValues.isValid(again) && new ConfigurationDifference(files, again).isEmpty();
+        });
     }
 
     /** Whether the files contain the same configuration as at the last read, with the same problems. */
@@ -168,19 +188,23 @@ public final class LiveConfiguration implements OperatorChanges, AutoCloseable {
      */
     public synchronized ConfigurationChange reload(Trigger trigger, String by) {
         ConfigurationChange change;
-        OperatorValues kept = OperatorValues.NONE;
+        OperatorValues lasting = OperatorValues.NONE;
+        ConfigurationSnapshot next = null;
         try {
-            ConfigurationSnapshot next = read();
-            kept = fitting(operatorValues.timed(nanoClock.getAsLong()), next);
-            change = change(kept.isEmpty() ? next : kept.over(next), trigger, by);
+            next = read();
+            lasting = operatorValues.timed(nanoClock.getAsLong()).fitting(next);
+            change = change(lasting.isEmpty() ? next : lasting.over(next), trigger, by);
         } catch (RuntimeException e) {
             log.error("Configuration could not be reloaded", e);
             change = rejected(trigger, by, List.of("configuration: not readable: " + e));
         }
         if (change.isApplied()) {
-            operatorValues.without(kept).lines().forEach(line -> log.warn("Change ended by the reload: {}", line));
-            setOperatorValues(kept);
+            operatorValues.without(lasting).lines().forEach(line -> log.warn("Change ended by the reload: {}", line));
+            setOperatorValues(lasting);
             reporter.settled();
+            if (next != null) {
+                keep(next);
+            }
         }
         if (change.isApplied() && change.differences().isEmpty()) {
             meters.unchanged();
@@ -188,27 +212,6 @@ public final class LiveConfiguration implements OperatorChanges, AutoCloseable {
             reporter.report(change, "", hash);
         }
         return change;
-    }
-
-    /** The values that are valid together with a configuration; of each backend, all of them or none. */
-    private static OperatorValues fitting(OperatorValues values, ConfigurationSnapshot next) {
-        if (values.isEmpty() || !isValid(next)) {
-            return OperatorValues.NONE;
-        }
-        OperatorValues present = values.ofBackends(next.weir().backends().keySet());
-        if (isValid(present.over(next))) {
-            return present;
-        }
-        OperatorValues fitting = OperatorValues.NONE;
-        for (String backend : present.backends()) {
-            OperatorValues more = fitting.and(present.ofBackends(Set.of(backend)));
-            fitting = isValid(more.over(next)) ? more : fitting;
-        }
-        return fitting;
-    }
-
-    private static boolean isValid(ConfigurationSnapshot snapshot) {
-        return snapshot.report().problems().isEmpty();
     }
 
     @Override
@@ -267,6 +270,7 @@ public final class LiveConfiguration implements OperatorChanges, AutoCloseable {
             return;
         }
         OperatorValues rest = operatorValues.without(due);
+        List<String> problems = List.of();
         // Values that were set beside those that end may be invalid without them; the files' are valid.
         for (OperatorValues next :
                 new LinkedHashSet<>(List.of(rest, rest.withoutBackends(due.backends()), OperatorValues.NONE))) {
@@ -283,8 +287,9 @@ public final class LiveConfiguration implements OperatorChanges, AutoCloseable {
                 }
                 return;
             }
-            log.error("Changes of operators could not be ended after their time: {}", change.problems());
+            problems = change.problems();
         }
+        log.error("Changes by {} could not be ended after their time: {}", due.operators(), problems);
         expiryTimer.set(OptionalLong.of(now + RETRY_NANOS));
     }
 

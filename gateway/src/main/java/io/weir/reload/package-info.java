@@ -76,6 +76,14 @@
  * change is shown beside it, since a mitigation on one gateway is no drift of its files. It is a gauge's
  * value and not a tag, as in Alertmanager, so that a change adds no time series.
  *
+ * <h2>Rollback</h2>
+ *
+ * {@link io.weir.reload.KeptConfigurations} copies the files of each configuration that comes into force, not
+ * its values: an operator gets the files back as they were written, with comments and placeholders. {@code
+ * weir rollback} replaces the files on disk, and then asks for a reload. Rejected: an older configuration in
+ * force beside other files on disk. The next tick of the watch, or the next restart, would bring the files
+ * back silently.
+ *
  * <h2>Concurrency</h2>
  *
  * One monitor serialises all changes. They run on the watch's thread or on a worker thread, never on an event

@@ -107,7 +107,8 @@ class LiveConfigurationTest {
                 timer::nanos,
                 timer::instant,
                 new ReloadMeters(new MeterBook(registry), Instant.EPOCH),
-                recentEvents);
+                recentEvents,
+                KeptConfigurations.NONE);
         assertThat(configuration.inForce().report().problems()).isEmpty();
     }
 
