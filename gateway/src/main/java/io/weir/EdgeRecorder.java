@@ -43,7 +43,7 @@ record EdgeRecorder(
 
     @Override
     public void failed(String route, Refusal refusal, long totalNanos, RequestFacts facts) {
-        meters.failed(route, refusal.reason(), totalNanos);
+        meters.failed(route, facts.door(), refusal.reason(), totalNanos);
         String traceId = tracing == null ? facts.traceId() : tracing.failed(route, refusal, totalNanos, facts);
         if (accessLog != null) {
             accessLog.failed(route, refusal, totalNanos, facts, traceId);
@@ -52,7 +52,7 @@ record EdgeRecorder(
 
     @Override
     public void answered(String route, int status, long totalNanos, RequestFacts facts) {
-        meters.answered(route, status, totalNanos);
+        meters.answered(route, facts.door(), status, totalNanos);
         String traceId = tracing == null ? facts.traceId() : tracing.answered(route, status, totalNanos, facts);
         if (accessLog != null) {
             accessLog.answered(route, status, totalNanos, facts, traceId);

@@ -3,9 +3,9 @@ package io.weir;
 import io.weir.config.WeirProperties;
 import io.weir.engine.Engine;
 import io.weir.faults.InjectedFaults;
-import io.weir.management.FaultArgumentAdvisor;
 import io.weir.management.FaultReporter;
 import io.weir.management.Gateway;
+import io.weir.management.OtherMembersAdvisor;
 import io.weir.management.RecentEvents;
 import io.weir.management.WeirFaultsEndpoint;
 import io.weir.metrics.FaultMeters;
@@ -44,7 +44,7 @@ class FaultConfiguration {
     }
 
     @Bean
-    FaultArgumentAdvisor faultArgumentAdvisor() {
-        return new FaultArgumentAdvisor();
+    OtherMembersAdvisor unknownFaultMembersAdvisor() {
+        return OtherMembersAdvisor.unknown();
     }
 }

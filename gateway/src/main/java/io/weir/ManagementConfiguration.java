@@ -12,9 +12,9 @@ import io.weir.faults.InjectedFaults;
 import io.weir.management.ConfigurationState;
 import io.weir.management.FaultView;
 import io.weir.management.Gateway;
-import io.weir.management.LimitsArgumentAdvisor;
 import io.weir.management.OperatorChangeView;
 import io.weir.management.OperatorSwitches;
+import io.weir.management.OtherMembersAdvisor;
 import io.weir.management.RecentEvents;
 import io.weir.management.WeirEndpoint;
 import io.weir.reload.ChangeHistory;
@@ -128,7 +128,7 @@ class ManagementConfiguration {
     }
 
     @Bean
-    LimitsArgumentAdvisor limitsArgumentAdvisor() {
-        return new LimitsArgumentAdvisor();
+    OtherMembersAdvisor limitsAdvisor() {
+        return OtherMembersAdvisor.limits();
     }
 }

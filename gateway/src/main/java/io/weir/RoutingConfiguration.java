@@ -13,6 +13,7 @@ import io.weir.door.HttpsRedirect;
 import io.weir.door.LiveRoutes;
 import io.weir.door.RefusalHandler;
 import io.weir.door.RouteCompiler;
+import io.weir.door.Routes;
 import io.weir.door.WeirRoutePredicateHandlerMapping;
 import io.weir.drain.Drain;
 import io.weir.edge.ClientLimits;
@@ -171,9 +172,14 @@ class RoutingConfiguration {
             ObjectProvider<GatewayCount> gateways,
             RoutesFactory routes,
             Issuers issuers) {
-        // Counts the gateways first, so that the backends start with this gateway's share.
-        gateways.ifAvailable(count -> {});
-        return new LiveRoutes(ConfigurationApplier.initialRoutes(backends, routes, issuers, properties, gateway));
+        // The gateways are looked up while the backends' first addresses are. The first call meets backends
+        // with this gateway's share.
+        GatewayCount count = gateways.getIfAvailable();
+        Routes initial = ConfigurationApplier.initialRoutes(backends, routes, issuers, properties, gateway);
+        if (count != null) {
+            count.awaitFirst(properties.cluster().initialGateways());
+        }
+        return new LiveRoutes(initial);
     }
 
     /** Replaces Spring Cloud Gateway's own handler mapping. */

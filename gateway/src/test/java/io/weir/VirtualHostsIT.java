@@ -298,6 +298,34 @@ class VirtualHostsIT {
         }
     }
 
+    /** The balancer ends TLS: a redirect to https would come here again. */
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+            /loop1 | 127.0.0.3 | X-Forwarded-Proto: https             | 421
+            /loop2 | 127.0.0.3 | X-Forwarded-Proto: HTTPS, http       | 421
+            /loop3 | 127.0.0.3 | Forwarded: for=192.0.2.1;proto=https | 421
+            /loop4 | 127.0.0.3 | X-Forwarded-Proto: http              | 308
+            /loop5 | 127.0.0.3 | X-Forwarded-For: 192.0.2.1           | 308
+            /loop6 | 127.0.0.1 | X-Forwarded-Proto: https             | 308
+            /loop7 | 127.0.0.1 | Forwarded: for=192.0.2.1;proto=https | 308
+            """)
+    void refusesToRedirectRequestsOfHttpsThatATrustedProxyForwards(
+            String path, String address, String field, int status) throws IOException {
+        try (TestCaller caller = TestCaller.from(address, redirectPort())) {
+            TestCaller.Answer answer = caller.request("GET", path, field);
+
+            assertThat(answer.status()).isEqualTo(status);
+            if (status == 421) {
+                assertRefused(answer, Reason.MISDIRECTED);
+                assertThat(answer.header("location")).isNull();
+                assertThat(answer.problem().path("detail").asString()).contains("a proxy that ends TLS");
+                assertThat(gateway.logged(path).path("outcome").asString()).isEqualTo("misdirected");
+            } else {
+                assertThat(answer.header("location")).isEqualTo("https://weir.test:" + gateway.port() + path);
+            }
+        }
+    }
+
     @Test
     void recordsRedirectsLikeOtherAnswersOfItsOwn() throws IOException {
         TestCaller.Answer answer = TestCaller.get(redirectPort(), "/recorded");

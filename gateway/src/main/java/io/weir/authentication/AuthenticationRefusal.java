@@ -27,8 +27,22 @@ public record AuthenticationRefusal(
             new AuthenticationRefusal(false, "the keys of the token's issuer are not known", "Bearer");
 
     /** The edge has seen no client certificate. */
-    public static final AuthenticationRefusal NO_CERTIFICATE =
-            new AuthenticationRefusal(true, "no client certificate", null);
+    static final AuthenticationRefusal NO_CERTIFICATE = new AuthenticationRefusal(true, "no client certificate", null);
+
+    private static final int MAX_NAME_CHARS = 200;
+
+    /**
+     * The certificate is none of those that the route accepts. The caller and the access log learn its name,
+     * to tell which of a caller's certificates it is.
+     */
+    static AuthenticationRefusal notAccepted(ClientCertificate certificate) {
+        String name = certificate.name();
+        return new AuthenticationRefusal(
+                true,
+                "the route does not accept the client certificate "
+                        + name.substring(0, Math.min(name.length(), MAX_NAME_CHARS)),
+                null);
+    }
 
     /** The token is malformed, expired, or not to be trusted. */
     static AuthenticationRefusal invalid(String why) {

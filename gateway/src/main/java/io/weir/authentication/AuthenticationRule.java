@@ -12,10 +12,13 @@ import org.jspecify.annotations.Nullable;
 /** The proof of identity that a route requires. Immutable. */
 public final class AuthenticationRule {
 
-    /** Longer than any token that a proxy with the usual limits of a header lets pass. */
+    /** Proxies with the usual limits let no longer header field pass. */
     static final int MAX_TOKEN_CHARS = 8192;
 
     private final boolean needsCertificate;
+    /** One of them must match; empty: any certificate will do. */
+    private final List<CertificatePattern> certificates;
+
     private final List<Issuer> issuers;
     private final List<String> scopes;
     private final List<RequiredClaim> claims;
@@ -37,11 +40,14 @@ public final class AuthenticationRule {
      *
      * @param issuers the issuers that the route accepts, in force
      * @param identityHeader the field for the caller's identity; null: none
-     * @throws IllegalArgumentException if a claim is malformed
+     * @throws IllegalArgumentException if a claim or a pattern of certificates is malformed
      */
     public AuthenticationRule(
             RouteAuthenticationProperties properties, List<Issuer> issuers, @Nullable String identityHeader) {
         this.needsCertificate = properties.clientCertificate();
+        this.certificates = properties.certificates().stream()
+                .map(CertificatePattern::parse)
+                .toList();
         this.issuers = List.copyOf(issuers);
         this.scopes = properties.scopes();
         this.claims = properties.claims().stream().map(RequiredClaim::parse).toList();
@@ -52,6 +58,27 @@ public final class AuthenticationRule {
     /** Whether the caller must have shown a client certificate. */
     public boolean needsCertificate() {
         return needsCertificate;
+    }
+
+    /**
+     * The refusal of the caller's client certificate; null: it is accepted. Called only if the route needs
+     * one.
+     *
+     * @param shown the certificate that the edge trusts; null: none was shown
+     */
+    public @Nullable AuthenticationRefusal checkCertificate(@Nullable ClientCertificate shown) {
+        if (shown == null) {
+            return AuthenticationRefusal.NO_CERTIFICATE;
+        }
+        if (certificates.isEmpty()) {
+            return null;
+        }
+        for (CertificatePattern accepted : certificates) {
+            if (accepted.matches(shown)) {
+                return null;
+            }
+        }
+        return AuthenticationRefusal.notAccepted(shown);
     }
 
     /** Whether the request must have a token. */
@@ -66,13 +93,13 @@ public final class AuthenticationRule {
             return AuthenticationRefusal.MISSING;
         }
         for (Issuer issuer : issuers) {
-            VerifiedToken known = issuer.known(token);
+            VerifiedToken known = issuer.findVerified(token);
             if (known != null) {
-                return allow(known);
+                return checkClaims(known);
             }
         }
         TokenVerdict verdict = verify(token);
-        return verdict instanceof VerifiedToken verified ? allow(verified) : verdict;
+        return verdict instanceof VerifiedToken verified ? checkClaims(verified) : verdict;
     }
 
     private TokenVerdict verify(String token) {
@@ -102,7 +129,7 @@ public final class AuthenticationRule {
         return verdict == null ? AuthenticationRefusal.invalid("of an issuer that the route does not accept") : verdict;
     }
 
-    private TokenVerdict allow(VerifiedToken token) {
+    private TokenVerdict checkClaims(VerifiedToken token) {
         for (String scope : scopes) {
             if (!token.hasScope(scope)) {
                 return AuthenticationRefusal.withoutScopes(scopes, scope);

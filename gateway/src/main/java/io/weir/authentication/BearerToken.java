@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
 /** Reads the bearer token of a request from its {@code Authorization} field (RFC 6750, section 2.1). */
 final class BearerToken {
 
-    /** Two fields: gateway and backend could read different tokens. */
+    /** In place of a token, if the field is repeated: gateway and backend could read different tokens. */
     static final String REPEATED = "";
 
     private static final String SCHEME = "Bearer ";

@@ -37,8 +37,8 @@ import org.springframework.security.oauth2.jwt.NimbusJwtDecoder;
  * <p>The algorithms are those of public keys. So {@code none} is refused, and so is HS256 with a public key
  * as the secret.
  */
-// Concurrency: `verifier` belongs to one set of keys. A thread that finds other keys in force replaces it;
-// two threads at the same moment build two, of which one is lost with the tokens in its cache.
+// Concurrency: `verifier` belongs to one set of keys. A thread that finds other keys in force replaces it.
+// Two threads may do so at once; then one of the two new verifiers, with the tokens in its cache, is lost.
 public final class Issuer {
 
     /** Kept for each issuer; a verified token of 1000 characters takes about 4 KB. */
@@ -114,7 +114,7 @@ public final class Issuer {
     /** The token if it was verified with the keys in force, and has not expired since; null: verify it. */
     @SuppressWarnings("ReferenceEquality") // Equal keys are the same object; a comparison of keys would be slow.
     @Nullable
-    VerifiedToken known(String token) {
+    VerifiedToken findVerified(String token) {
         Verifier present = verifier;
         if (present == null || present.keys != keys.inForce()) {
             return null;
@@ -137,7 +137,7 @@ public final class Issuer {
             AuthenticationRefusal refusal = present == null
                     ? AuthenticationRefusal.KEYS_UNKNOWN
                     : AuthenticationRefusal.invalid("the issuer has no such key");
-            KeyFetch fetch = keys.fetchUnknown();
+            KeyFetch fetch = keys.fetchForUnknownKey();
             if (fetch != null) {
                 return new KeysAwaited(fetch, refusal);
             }
@@ -157,8 +157,8 @@ public final class Issuer {
     }
 
     /**
-     * Refuses a token of its own, whose signature cannot verify. That loads the classes of a verification, so
-     * that the first caller's token does not stop an event loop for the time of it. Called in the background.
+     * Verifies a made-up token with an invalid signature, and so loads the classes that a verification needs.
+     * Otherwise the first caller's token would block an event loop while they load. Called in the background.
      *
      * @return false if no key is known yet
      */
@@ -197,7 +197,7 @@ public final class Issuer {
         return AuthenticationRefusal.invalid(why == null ? "not valid" : why);
     }
 
-    @SuppressWarnings("ReferenceEquality") // As in known().
+    @SuppressWarnings("ReferenceEquality") // As in findVerified().
     private @Nullable Verifier verifier() {
         JWKSet inForce = keys.inForce();
         Verifier present = verifier;

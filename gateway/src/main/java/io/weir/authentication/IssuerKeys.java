@@ -20,12 +20,12 @@ import org.slf4j.LoggerFactory;
  * <p>The keys are fetched in the background, one refresh interval after the last fetch. After a failed fetch,
  * the keys stay in force, however old they are, and the fetch is repeated after 1, 2, 4 and so on up to 30
  * seconds. A token whose key is not known causes a fetch at once, unless one is under way, or has ended less
- * than {@code unknown-key-interval} ago: so invented keys cause no more than one fetch in that time, and one
- * more never runs beside it.
+ * than {@code unknown-key-interval} ago: so invented keys cause at most one fetch in that time, and never two
+ * fetches at once.
  */
 // Concurrency: `state` is the only atomic that decides. The thread whose CAS puts a fetch into it begins that
-// fetch; its end takes it out. A request that reads `state` before that end is told to wait for a fetch that
-// ends at once.
+// fetch; the end of the fetch removes it. A request that has read `state` just before that end waits for a
+// fetch that is over at once.
 final class IssuerKeys {
 
     private static final Logger log = LoggerFactory.getLogger(IssuerKeys.class);
@@ -122,7 +122,7 @@ final class IssuerKeys {
 
     /** The fetch that may find an unknown key: the one under way, or a new one; null: it is too early. */
     @Nullable
-    KeyFetch fetchUnknown() {
+    KeyFetch fetchForUnknownKey() {
         while (true) {
             State now = state.get();
             if (now.fetch != null) {

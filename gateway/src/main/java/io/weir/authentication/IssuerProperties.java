@@ -61,7 +61,7 @@ public record IssuerProperties(
     }
 
     /** Whether another version of the issuer fetches the same keys in the same intervals. */
-    boolean hasSourceOf(IssuerProperties other) {
+    boolean hasSameKeySource(IssuerProperties other) {
         return issuer.equals(other.issuer)
                 && Objects.equals(jwkSetUri, other.jwkSetUri)
                 && refreshInterval.equals(other.refreshInterval)

@@ -85,7 +85,7 @@ public final class Issuers implements AutoCloseable {
         if (before != null && before.properties().equals(next)) {
             return before;
         }
-        if (before != null && before.properties().hasSourceOf(next)) {
+        if (before != null && before.properties().hasSameKeySource(next)) {
             return new Issuer(name, next, before.keys(), clock);
         }
         return new Issuer(

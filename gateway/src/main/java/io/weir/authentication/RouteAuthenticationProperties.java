@@ -18,6 +18,11 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *     value; a dot leads to a nested claim ({@code realm_access.roles=admin}); up to 100; default: none.
  * @param clientCertificate whether the caller must have shown a client certificate that the edge trusts; the
  *     edge asks for one if {@code server.ssl.client-auth} is {@code want} or {@code need}.
+ * @param certificates patterns of the client certificates that may use the route, one of which must match:
+ *     {@code dns:NAME} and {@code uri:URI} (such as a SPIFFE ID) of the subject alternative names,
+ *     {@code subject:DN} as RFC 4514 has it; each with at most one {@code *}, for one or more characters: no
+ *     dot of a DNS name, no slash within a URI, one attribute of a subject; up to 100; default: every
+ *     certificate that the edge trusts. Others are refused with {@code forbidden} (403).
  */
 public record RouteAuthenticationProperties(
         @DefaultValue @Size(max = 100) List<String> issuers,
@@ -26,12 +31,16 @@ public record RouteAuthenticationProperties(
         List<@Pattern(regexp = "[!#-\\[\\]-~]+", message = "a scope without spaces") String> scopes,
 
         @DefaultValue @Size(max = 100) List<@Pattern(regexp = "[^\\s=]+=.+", message = "NAME=VALUE") String> claims,
-        @DefaultValue("false") boolean clientCertificate) {
+        @DefaultValue("false") boolean clientCertificate,
+
+        @DefaultValue @Size(max = 100)
+        List<@Pattern(regexp = CertificatePattern.FORM, message = CertificatePattern.EXPECTED) String> certificates) {
 
     /** Copies the lists. */
     public RouteAuthenticationProperties {
         issuers = List.copyOf(issuers);
         scopes = List.copyOf(scopes);
         claims = List.copyOf(claims);
+        certificates = List.copyOf(certificates);
     }
 }

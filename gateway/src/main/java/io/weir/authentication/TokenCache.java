@@ -7,8 +7,8 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tokens that were verified with the present keys of an issuer, so that a caller that sends its token again
- * costs a look-up and no signature. Only verified tokens are kept: a caller cannot fill the cache with
+ * Tokens that were verified with the present keys of an issuer, so that a token that is sent again costs a
+ * look-up, and no check of a signature. Only verified tokens are kept: a caller cannot fill the cache with
  * invented ones.
  *
  * <p>The tokens are in two generations. A token that is used is in the young one. A full young generation

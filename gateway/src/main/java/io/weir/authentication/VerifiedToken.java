@@ -37,10 +37,8 @@ public final class VerifiedToken implements TokenVerdict {
         this.issuer = issuer;
         this.claims = Map.copyOf(claims);
         this.scopes = scopes(this.claims);
-        Object value = value(this.claims, identityClaim);
-        this.identity = value == null || value instanceof Collection || value instanceof Map
-                ? null
-                : fieldValue(String.valueOf(value));
+        String name = text(identityClaim);
+        this.identity = name == null ? null : fieldValue(name);
         this.expiresAtMillis = expiresAtMillis;
     }
 
@@ -65,6 +63,24 @@ public final class VerifiedToken implements TokenVerdict {
      */
     public @Nullable String identity() {
         return identity;
+    }
+
+    /**
+     * The caller as a claim names it: the claim's text, a space, and the token's {@code iss}, since two
+     * issuers may know callers of the same name. Null: the token has no such claim, or it is empty, a list or
+     * an object.
+     *
+     * @param claim the claim's name; a dot leads to a nested claim
+     */
+    public @Nullable String callerBy(String claim) {
+        String name = text(claim);
+        return name == null || name.isEmpty() ? null : name + ' ' + claims.get("iss");
+    }
+
+    /** The text of a claim; null: there is none, or it is a list or an object. */
+    private @Nullable String text(String claim) {
+        Object value = value(claims, claim);
+        return value == null || value instanceof Collection || value instanceof Map ? null : String.valueOf(value);
     }
 
     boolean isExpired(long nowMillis) {

@@ -43,12 +43,17 @@ public final class GatewayCount implements AutoCloseable {
 
     private static final Logger log = LoggerFactory.getLogger(GatewayCount.class);
 
+    /** A start waits for the first answer until this time after the first query: two queries. */
+    static final Duration FIRST_TIMEOUT = ClusterDns.QUERY_TIMEOUT.multipliedBy(2);
+
     private final String name;
     private final Duration refreshInterval;
     private final Consumer<Membership> listener;
     private final Predicate<InetAddress> isOwn;
     private final Dns dns;
+    /** Opens with the end of the first lookup, or when the wait for it ends. */
     private final CountDownLatch firstAnswer = new CountDownLatch(1);
+
     private final AtomicLong failures = new AtomicLong();
     /** The membership according to the last successful lookup; null: there was none yet. */
     private volatile @Nullable Membership membership;
@@ -60,7 +65,7 @@ public final class GatewayCount implements AutoCloseable {
     private boolean isListenerFailing;
 
     /**
-     * Starts to count, and blocks until the first lookup has succeeded or failed.
+     * Starts to count, without blocking.
      *
      * @param name the name to resolve
      * @param listener receives each changed membership, on a thread of this object
@@ -72,17 +77,8 @@ public final class GatewayCount implements AutoCloseable {
                 listener,
                 GatewayCount::isAddressOfThisMachine,
                 new ClusterDns(name, properties.dnsServer()));
-        awaitFirst();
-        if (membership == null) {
-            log.warn(
-                    "The number of gateways is unknown until DNS resolves {}; until then, each limit of scope cluster"
-                            + " is divided by weir.cluster.initial-gateways: {}",
-                    name,
-                    properties.initialGateways());
-        }
     }
 
-    /** Starts to count, without blocking. */
     GatewayCount(
             String name,
             Duration refreshInterval,
@@ -95,6 +91,31 @@ public final class GatewayCount implements AutoCloseable {
         this.isOwn = isOwn;
         this.dns = dns;
         dns.thread().execute(this::lookUp);
+        var _ = dns.thread().schedule(firstAnswer::countDown, FIRST_TIMEOUT.toNanos(), TimeUnit.NANOSECONDS);
+    }
+
+    /**
+     * Blocks until the first lookup has succeeded or failed, at most for a few seconds after the start of the
+     * count.
+     *
+     * @param initialGateways the number that is assumed while DNS has no answer, for the log
+     */
+    public void awaitFirst(int initialGateways) {
+        try {
+            firstAnswer.await();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        if (membership == null) {
+            if (failures() == 0) {
+                log.warn("DNS lookup of {} has no answer yet", name);
+            }
+            log.warn(
+                    "The number of gateways is unknown until DNS resolves {}; until then, each limit of scope cluster"
+                            + " is divided by weir.cluster.initial-gateways: {}",
+                    name,
+                    initialGateways);
+        }
     }
 
     /** The number of gateways in the last successful lookup; 0: there was none yet. */
@@ -111,16 +132,8 @@ public final class GatewayCount implements AutoCloseable {
     @Override
     public void close() {
         dns.close();
-    }
-
-    private void awaitFirst() {
-        try {
-            if (!firstAnswer.await(ClusterDns.QUERY_TIMEOUT.toMillis() * 2, TimeUnit.MILLISECONDS)) {
-                log.warn("DNS lookup of {} has no answer yet", name);
-            }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
+        // The thread, which would end the wait, has stopped.
+        firstAnswer.countDown();
     }
 
     private void lookUp() {

@@ -17,12 +17,12 @@
  * translation), or several are. Such a gateway rounds its share down: the shares may then add up to less than
  * the limit, but not to more.
  *
- * <p><b>DNS is down at the start.</b> The gateway starts, waits for DNS for a few seconds, and then serves
- * with the share of one gateway of {@code weir.cluster.initial-gateways} until DNS answers. The whole limit
- * for each gateway would break the promise to the backend just when everything restarts. A refusal to start,
- * or to serve, would make the failure of DNS an outage of the gateway, although a backend whose address is
- * known can serve. Until DNS answers, the metric {@code weir.cluster.gateways} is 0, and the log has a
- * warning.
+ * <p><b>DNS is down at the start.</b> The gateway starts, waits for DNS for a few seconds (at the same time
+ * as for the backends' addresses), and then serves with the share of one gateway of
+ * {@code weir.cluster.initial-gateways} until DNS answers. The whole limit for each gateway would break the
+ * promise to the backend just when everything restarts. A refusal to start, or to serve, would make the
+ * failure of DNS an outage of the gateway, although a backend whose address is known can serve. Until DNS
+ * answers, the metric {@code weir.cluster.gateways} is 0, and the log has a warning.
  *
  * <p><b>Why this and not that.</b> A coordinator (Redis, a lease service) would keep the limit exactly, and
  * could give permits to the gateways that need them. But a coordinator is on the path of each request, and

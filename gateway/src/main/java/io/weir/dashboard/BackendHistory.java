@@ -8,9 +8,11 @@ import io.weir.management.BackendView;
 import io.weir.management.OperatorChangeView;
 import io.weir.metrics.BackendMeters;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -44,6 +46,8 @@ final class BackendHistory {
     private final int[] trouble = new int[HISTORY_SECONDS];
     private final int[] limit = new int[HISTORY_SECONDS];
     private final int[] active = new int[HISTORY_SECONDS];
+    private final String[] limitChange = new String[HISTORY_SECONDS];
+    private @Nullable BackendView previous;
     private int nextSecond;
     private int maxActiveEver;
     private int probeIntervalMillis;
@@ -59,6 +63,7 @@ final class BackendHistory {
         this.backendTimes = new SlidingWindow(times);
         readDispatches();
         this.dispatchesWindow = new SlidingWindow(dispatches);
+        Arrays.fill(limitChange, LimitMovement.NONE);
     }
 
     /** Whether this history reads these meters. */
@@ -84,13 +89,16 @@ final class BackendHistory {
         trouble[nextSecond] = (int) troubleNow;
         limit[nextSecond] = now.calls().limit();
         active[nextSecond] = now.calls().active();
+        String movement = previous == null ? LimitMovement.NONE : LimitMovement.reason(previous, now);
+        limitChange[nextSecond] = movement;
+        previous = now;
         nextSecond = (nextSecond + 1) % HISTORY_SECONDS;
 
         breakerConfig = backend.health().resilience4j().getCircuitBreakerConfig();
         probeIntervalMillis =
                 (int) backend.health().settings().recovery().probeInterval().toMillis();
         maxActiveEver = Math.max(maxActiveEver, now.calls().active());
-        LiveView.Recent recent = recent(endedNow, troubleNow);
+        LiveView.Recent recent = recent(endedNow, troubleNow, movement);
         return new LiveView.BackendSnapshot(backend.name(), Severity.of(now, recent.troubleShare()), recent, now);
     }
 
@@ -111,7 +119,7 @@ final class BackendHistory {
         dispatches[2] = meters.served();
     }
 
-    private LiveView.Recent recent(long endedNow, long troubleNow) {
+    private LiveView.Recent recent(long endedNow, long troubleNow, String movement) {
         Map<String, Long> counts = new LinkedHashMap<>();
         long all = 0;
         long troubled = 0;
@@ -130,7 +138,8 @@ final class BackendHistory {
                 all == 0 ? 0 : (double) troubled / all,
                 counts,
                 percentiles(),
-                budgetLeftMillis());
+                budgetLeftMillis(),
+                movement.isEmpty() ? null : movement);
     }
 
     private LiveView.@Nullable Percentiles percentiles() {
@@ -152,13 +161,18 @@ final class BackendHistory {
 
     /** The figures of the sparklines. */
     LiveView.History history() {
-        return new LiveView.History(oldestFirst(ended), oldestFirst(trouble), oldestFirst(limit), oldestFirst(active));
+        return new LiveView.History(
+                oldestFirst(second -> ended[second]),
+                oldestFirst(second -> trouble[second]),
+                oldestFirst(second -> limit[second]),
+                oldestFirst(second -> active[second]),
+                oldestFirst(second -> limitChange[second]));
     }
 
-    private List<Integer> oldestFirst(int[] ring) {
-        List<Integer> figures = new ArrayList<>(HISTORY_SECONDS);
+    private <T> List<T> oldestFirst(IntFunction<T> figure) {
+        List<T> figures = new ArrayList<>(HISTORY_SECONDS);
         for (int i = 0; i < HISTORY_SECONDS; i++) {
-            figures.add(ring[(nextSecond + i) % HISTORY_SECONDS]);
+            figures.add(figure.apply((nextSecond + i) % HISTORY_SECONDS));
         }
         return figures;
     }

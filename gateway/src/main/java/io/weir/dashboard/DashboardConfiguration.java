@@ -1,6 +1,7 @@
 package io.weir.dashboard;
 
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 import org.springframework.boot.actuate.autoconfigure.endpoint.web.WebEndpointProperties;
 import org.springframework.boot.actuate.autoconfigure.web.server.ConditionalOnManagementPort;
 import org.springframework.boot.actuate.autoconfigure.web.server.ManagementPortType;
@@ -23,6 +24,9 @@ public class DashboardConfiguration {
     private static final MediaType CSS = new MediaType("text", "css", StandardCharsets.UTF_8);
     private static final MediaType SCRIPT = new MediaType("text", "javascript", StandardCharsets.UTF_8);
 
+    /** The page's scripts; the management guard serves them without the token. */
+    static final List<String> SCRIPTS = List.of("dashboard.js", "elements.js", "limit.js", "card.js", "table.js");
+
     /** The page, its files and the streams; only on a management port of its own. */
     @Bean
     @ConditionalOnManagementPort(ManagementPortType.DIFFERENT)
@@ -30,13 +34,15 @@ public class DashboardConfiguration {
         String base = endpoints.getBasePath().replaceFirst("^/", "");
         DashboardFile page = new DashboardFile("dashboard.html", HTML, base);
         DashboardFile style = new DashboardFile("dashboard.css", CSS, base);
-        DashboardFile script = new DashboardFile("dashboard.js", SCRIPT, base);
         LiveStream stream = new LiveStream(feed);
-        return RouterFunctions.route()
+        RouterFunctions.Builder routes = RouterFunctions.route()
                 .GET("/dashboard", request -> page.answer())
-                .GET("/dashboard/dashboard.css", request -> style.answer())
-                .GET("/dashboard/dashboard.js", request -> script.answer())
-                .GET('/' + base + "/weirstream", request -> stream.open(LiveFeed.Format.SNAPSHOTS, request))
+                .GET("/dashboard/dashboard.css", request -> style.answer());
+        for (String name : SCRIPTS) {
+            DashboardFile script = new DashboardFile(name, SCRIPT, base);
+            routes.GET("/dashboard/" + name, request -> script.answer());
+        }
+        return routes.GET('/' + base + "/weirstream", request -> stream.open(LiveFeed.Format.SNAPSHOTS, request))
                 .GET("/hystrix.stream", request -> stream.open(LiveFeed.Format.HYSTRIX, request))
                 .build();
     }

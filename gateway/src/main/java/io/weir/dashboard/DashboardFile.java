@@ -13,11 +13,12 @@ import reactor.core.publisher.Mono;
 final class DashboardFile {
 
     /** Permits only the page's own files; no framing, no form targets. */
-    private static final String POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:;"
+    static final String POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:;"
             + " connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none';"
             + " require-trusted-types-for 'script'";
 
-    private static final String ENDPOINTS = "{{endpoints}}";
+    /** The place of the endpoints' base path in a file. */
+    static final String ENDPOINTS = "{{endpoints}}";
 
     private final MediaType type;
     private final byte[] content;
@@ -46,7 +47,8 @@ final class DashboardFile {
                 .bodyValue(content);
     }
 
-    private static String read(String name) {
+    /** The text of a resource. */
+    static String read(String name) {
         try (InputStream in = DashboardFile.class.getResourceAsStream(name)) {
             if (in == null) {
                 throw new IllegalStateException("resource: " + name + " is missing");

@@ -64,6 +64,8 @@ record LiveView(
      * @param times durations of the exchanges that were not shed, from the request's head to the answer's
      *     last byte; null: none
      * @param budgetLeftMs mean time left of the deadline when calls got their permit; null: no calls
+     * @param limitChange why the limit in force changed in the last second, in a word of {@link
+     *     LimitMovement}; null: it did not
      */
     record Recent(
             long lastSecond,
@@ -72,7 +74,10 @@ record LiveView(
             double troubleShare,
             Map<String, Long> outcomes,
             @Nullable Percentiles times,
-            @Nullable Double budgetLeftMs) {}
+            @Nullable Double budgetLeftMs,
+
+            @JsonInclude(JsonInclude.Include.NON_NULL) @Nullable
+            String limitChange) {}
 
     /** The 50th, 90th, 99th and 99.5th percentile. */
     record Percentiles(double p50Ms, double p90Ms, double p99Ms, double p995Ms) {}
@@ -84,8 +89,15 @@ record LiveView(
      * @param trouble exchanges that were shed or failed
      * @param limit the limit of concurrent calls in force; 0 before the first second
      * @param active calls in the backend at the end of the second
+     * @param limitChange why the limit changed in the second, in a word of {@link LimitMovement}; empty: it
+     *     did not
      */
-    record History(List<Integer> ended, List<Integer> trouble, List<Integer> limit, List<Integer> active) {}
+    record History(
+            List<Integer> ended,
+            List<Integer> trouble,
+            List<Integer> limit,
+            List<Integer> active,
+            List<String> limitChange) {}
 
     /** The snapshot as the first event of a connection. */
     LiveView withHistory(Map<String, ExchangeOutcomes.Kind> kinds, Map<String, History> histories) {

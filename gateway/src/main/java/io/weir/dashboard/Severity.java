@@ -7,12 +7,13 @@ import java.util.List;
  * The severity of a backend's worst problem; the dashboard shows the most serious backends first.
  *
  * <p>Problems that callers notice rank first, by the share of callers affected. Then come breakers that an
- * operator has forced, then early signs: slow calls, an ejected instance, a queue, no free permit.
+ * operator has forced, then early signs: slow calls, an ejected instance, a limit at its floor, a queue, a
+ * limit at its ceiling, no free permit.
  *
  * @param score 0: no problem; 100: no call is served
  * @param word the worst problem: {@code open}, {@code half-open}, {@code failing}, {@code forced-open},
- *     {@code forced-closed}, {@code hanging}, {@code instance-out}, {@code queueing}, {@code full}, or
- *     {@code calm} for none
+ *     {@code forced-closed}, {@code hanging}, {@code instance-out}, {@code limit-at-floor}, {@code
+ *     queueing}, {@code limit-at-ceiling}, {@code full}, or {@code calm} for none
  */
 record Severity(int score, String word) {
 
@@ -23,8 +24,18 @@ record Severity(int score, String word) {
     private static final int FORCED = 60;
     private static final int HANGING = 30;
     private static final int INSTANCE_OUT = 28;
+    /** Above a queue and a full limit, which come and go each second while the limit is at its floor. */
+    private static final int LIMIT_AT_FLOOR = 27;
+
     private static final int QUEUEING = 25;
+    /** Above a full limit, which comes and goes each second while the limit is at its ceiling. */
+    private static final int LIMIT_AT_CEILING = 22;
+
     private static final int FULL = 20;
+    /** The share of calls that find the limit reached, and the calls a second, of the alerts for a limit. */
+    private static final double USED = 0.5;
+
+    private static final double MIN_CALLS_PER_SECOND = 0.1;
     /**
      * The largest addition to the base score of a failing backend, in proportion to the share of shed or
      * failed exchanges.
@@ -61,6 +72,13 @@ record Severity(int score, String word) {
         if (hasEjectedInstance(now)) {
             worst = worse(worst, new Severity(INSTANCE_OUT, "instance-out"));
         }
+        if (isAdaptiveLimitInUse(now)) {
+            if (now.limit().own() <= now.limit().min()) {
+                worst = worse(worst, new Severity(LIMIT_AT_FLOOR, "limit-at-floor"));
+            } else if (now.limit().own() >= now.limit().max()) {
+                worst = worse(worst, new Severity(LIMIT_AT_CEILING, "limit-at-ceiling"));
+            }
+        }
         if (calls.waiting() > 0) {
             worst = worse(worst, new Severity(QUEUEING, "queueing"));
         }
@@ -68,6 +86,22 @@ record Severity(int score, String word) {
             worst = worse(worst, new Severity(FULL, "full"));
         }
         return worst;
+    }
+
+    /**
+     * Whether calls keep an adaptive limit reached: as in the alerts WeirLimitAtFloor and WeirLimitAtCeiling,
+     * but at this moment.
+     */
+    private static boolean isAdaptiveLimitInUse(BackendView now) {
+        BackendView.LimitView limit = now.limit();
+        BackendView.Law law = now.law();
+        Double utilisation = limit.utilisation();
+        return limit.binds().equals("auto")
+                && limit.min() < limit.max()
+                && utilisation != null
+                && utilisation > USED
+                && law != null
+                && law.arrivalRate() > MIN_CALLS_PER_SECOND;
     }
 
     /** An instance that an operator has drained is no problem. */

@@ -25,15 +25,36 @@
  * lines with address, state and load. More are small cells: of an instance that is closed its calls in
  * flight, else its state. All have the same tooltip, and all cells of a card are one tab stop.
  *
+ * <p><b>Cards or a table.</b> The page shows cards as long as they fit into three rows, which depends on the
+ * width; else a table with a row for each backend, which opens to the card. The operator can choose, and the
+ * browser keeps the choice. The rows are drawn in place: a snapshot changes texts, and creates no elements.
+ * Only graphs in view are drawn, since a graph costs more than the other figures of its row together; texts
+ * are always drawn, for the browser's search and for screen readers. Rejected: drawing only the rows in view.
+ * Neither the search nor a screen reader would find the others, and the texts of 200 rows took 10 to 30 ms a
+ * second on two busy cores.
+ *
  * <p><b>Order.</b> {@link io.weir.dashboard.Severity} reduces the problems of a backend to one word and one
- * number, so that the most serious backend is on top.
+ * number, so that the most serious backend is on top. The page orders by bands of this number, and by name
+ * within a band. A backend rises into a higher band at once, and falls after five seconds without the
+ * trouble: rows that swap each second cannot be read or clicked. For the same reason the order by traffic
+ * ranks backends by steps of their rate, each half as much again as the one below.
+ *
+ * <p><b>The limit's graph</b> shows the limit and the calls in flight each second, and a mark where the limit
+ * moved. {@link io.weir.dashboard.LimitMovement} names the reason: the limit's own one is right only if the
+ * limit has learnt, and not if a recovery, an operator, the instances or the configuration moved it.
+ * Measurements with fewer calls, which an adaptive limit makes every few seconds, are marked, but not listed
+ * among the changes.
  *
  * <p><b>Security.</b> The page is static and holds no data, so it is served without the token. All data and
  * changes pass the management guard. The page asks for the token and sends it in a header; {@code
  * EventSource} cannot send headers, so the page reads the stream with {@code fetch}. The content security
  * policy permits only the page's own files, and forbids framing.
  *
- * <p><b>Limitations.</b> The page shows one gateway. Events older than the last fifty are only in the log.
+ * <p><b>Limitations.</b> The page shows one gateway. Limits of scope cluster need only the number of
+ * gateways, from DNS: neither their management ports nor their tokens are known, and a management port is
+ * often reachable from its own machine only. Grafana shows all gateways together. The limit's graph has one
+ * figure for each second: of several movements within a second it shows the last one's reason. Events older
+ * than the last fifty are only in the log.
  */
 @NullMarked
 package io.weir.dashboard;

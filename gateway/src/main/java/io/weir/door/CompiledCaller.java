@@ -1,21 +1,14 @@
 package io.weir.door;
 
 import io.netty.buffer.ByteBuf;
-import io.netty.channel.Channel;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http.HttpResponseStatus;
-import io.weir.authentication.ClientCertificate;
-import io.weir.engine.Caller;
 import io.weir.engine.Engine;
 import io.weir.engine.Exchange;
-import io.weir.limit.Priority;
-import io.weir.limit.TenantKey;
 import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
 import io.weir.outcome.ThrottledLog;
-import io.weir.ratelimit.Quota;
-import java.net.InetAddress;
 import java.util.Map;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
@@ -34,7 +27,7 @@ import reactor.netty.http.websocket.WebsocketOutbound;
  * <p>It is also the {@code Mono} that the door returns. Its subscription starts the exchange; its completion
  * makes Reactor Netty end the response; its cancel means that the caller has left.
  */
-final class CompiledCaller extends Mono<Void> implements Caller, DelegatingRequestFacts, Subscription {
+final class CompiledCaller extends Mono<Void> implements DelegatingCaller, Subscription {
 
     private static final ThrottledLog log = ThrottledLog.of(CompiledCaller.class);
 
@@ -71,43 +64,8 @@ final class CompiledCaller extends Mono<Void> implements Caller, DelegatingReque
     }
 
     @Override
-    public Channel channel() {
-        return inbound.channel();
-    }
-
-    @Override
     public HttpMethod method() {
         return inbound.request().method();
-    }
-
-    @Override
-    public HttpHeaders headers() {
-        return inbound.request().requestHeaders();
-    }
-
-    @Override
-    public @Nullable Priority requestedPriority() {
-        return inbound.requestedPriority();
-    }
-
-    @Override
-    public @Nullable String tenant(TenantKey key) {
-        return inbound.tenant(key);
-    }
-
-    @Override
-    public @Nullable InetAddress clientAddress() {
-        return inbound.clientAddress();
-    }
-
-    @Override
-    public String callerNetwork() {
-        return inbound.callerNetwork();
-    }
-
-    @Override
-    public @Nullable ClientCertificate clientCertificate() {
-        return inbound.clientCertificate();
     }
 
     @Override
@@ -126,8 +84,8 @@ final class CompiledCaller extends Mono<Void> implements Caller, DelegatingReque
     }
 
     @Override
-    public HttpHeaders requestTrailers() {
-        return inbound.requestTrailers();
+    public Exchange exchange() {
+        return exchange;
     }
 
     @Override
@@ -210,33 +168,11 @@ final class CompiledCaller extends Mono<Void> implements Caller, DelegatingReque
         }
     }
 
-    private void writeQuota() {
-        Quota quota = exchange.record().quota();
-        if (quota != null) {
-            quota.writeTo(inbound.response().responseHeaders());
-        }
-    }
-
-    @Override
-    public void trailers(HttpHeaders trailers) {
-        inbound.response().trailerHeaders(Trailers.adding(trailers));
-    }
-
-    @Override
-    public int refusalBytes(Refusal refusal) {
-        return inbound.refusalBytes(refusal);
-    }
-
     @Override
     public void refuse(Refusal refusal) {
         ByteBuf body = inbound.writeRefusal(refusal);
         writeQuota();
         inbound.response().sendObject(body).then().subscribe(new WriteSubscriber());
-    }
-
-    @Override
-    public boolean asksForWebSocket() {
-        return inbound.asksForWebSocket();
     }
 
     @Override
@@ -248,11 +184,6 @@ final class CompiledCaller extends Mono<Void> implements Caller, DelegatingReque
         inbound.upgrade(subprotocol, maxFrameBytes, tunnel)
                 .doFinally(signal -> exchange.tunnelClosed())
                 .subscribe(null, failure -> exchange.callerLeft(), this::complete);
-    }
-
-    @Override
-    public boolean readsFailureInTrailers() {
-        return inbound.isGrpcOverHttp2();
     }
 
     @Override

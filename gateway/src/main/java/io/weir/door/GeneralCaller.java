@@ -1,22 +1,15 @@
 package io.weir.door;
 
 import io.netty.buffer.ByteBuf;
-import io.netty.channel.Channel;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpMethod;
-import io.weir.authentication.ClientCertificate;
 import io.weir.edge.HopByHop;
 import io.weir.edge.Via;
-import io.weir.engine.Caller;
 import io.weir.engine.Engine;
 import io.weir.engine.Exchange;
 import io.weir.engine.OwnedBuffer;
 import io.weir.engine.Route;
-import io.weir.limit.Priority;
-import io.weir.limit.TenantKey;
 import io.weir.outcome.Refusal;
-import io.weir.ratelimit.Quota;
-import java.net.InetAddress;
 import java.net.URI;
 import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
@@ -40,7 +33,7 @@ import reactor.netty.http.websocket.WebsocketOutbound;
  * that response filters run; it fails with {@link RefusalException} when the gateway refuses.
  * {@link BackendAnswerFilter} takes the body.
  */
-final class GeneralCaller implements Caller, DelegatingRequestFacts {
+final class GeneralCaller implements DelegatingCaller {
 
     /** The attribute of Spring's exchange that holds the caller. */
     static final String ATTRIBUTE = GeneralCaller.class.getName();
@@ -121,7 +114,8 @@ final class GeneralCaller implements Caller, DelegatingRequestFacts {
         return taken;
     }
 
-    Exchange exchange() {
+    @Override
+    public Exchange exchange() {
         return exchange;
     }
 
@@ -140,43 +134,8 @@ final class GeneralCaller implements Caller, DelegatingRequestFacts {
     }
 
     @Override
-    public Channel channel() {
-        return inbound.channel();
-    }
-
-    @Override
     public HttpMethod method() {
         return HttpMethod.valueOf(web.getRequest().getMethod().name());
-    }
-
-    @Override
-    public HttpHeaders headers() {
-        return inbound.request().requestHeaders();
-    }
-
-    @Override
-    public @Nullable Priority requestedPriority() {
-        return inbound.requestedPriority();
-    }
-
-    @Override
-    public @Nullable String tenant(TenantKey key) {
-        return inbound.tenant(key);
-    }
-
-    @Override
-    public @Nullable InetAddress clientAddress() {
-        return inbound.clientAddress();
-    }
-
-    @Override
-    public String callerNetwork() {
-        return inbound.callerNetwork();
-    }
-
-    @Override
-    public @Nullable ClientCertificate clientCertificate() {
-        return inbound.clientCertificate();
     }
 
     @Override
@@ -193,11 +152,6 @@ final class GeneralCaller implements Caller, DelegatingRequestFacts {
     @Override
     public Publisher<?> body() {
         return web.getRequest().getBody().map(buffer -> new OwnedBuffer(NettyDataBufferFactory.toByteBuf(buffer)));
-    }
-
-    @Override
-    public HttpHeaders requestTrailers() {
-        return inbound.requestTrailers();
     }
 
     /**
@@ -262,32 +216,9 @@ final class GeneralCaller implements Caller, DelegatingRequestFacts {
         writeQuota();
     }
 
-    /** Adds the caller's quota to the response's head. */
-    void writeQuota() {
-        Quota quota = exchange.record().quota();
-        if (quota != null) {
-            quota.writeTo(inbound.response().responseHeaders());
-        }
-    }
-
-    @Override
-    public void trailers(HttpHeaders trailers) {
-        inbound.response().trailerHeaders(Trailers.adding(trailers));
-    }
-
-    @Override
-    public int refusalBytes(Refusal refusal) {
-        return inbound.refusalBytes(refusal);
-    }
-
     @Override
     public void refuse(Refusal refusal) {
         headSink().error(new RefusalException(refusal));
-    }
-
-    @Override
-    public boolean asksForWebSocket() {
-        return inbound.asksForWebSocket();
     }
 
     @Override
@@ -305,11 +236,6 @@ final class GeneralCaller implements Caller, DelegatingRequestFacts {
                         null,
                         failure -> headSink().error(failure),
                         () -> headSink().error(new TunnelClosedException()));
-    }
-
-    @Override
-    public boolean readsFailureInTrailers() {
-        return inbound.isGrpcOverHttp2();
     }
 
     @Override

@@ -27,6 +27,10 @@ import reactor.netty.http.server.HttpServerResponse;
  * location holds no user information, control character or second line, and its path begins with a slash
  * behind the host. A request without a host (HTTP/1.0) is refused: there is nothing to redirect to.
  *
+ * <p>A request that a trusted proxy has received over https is refused with 421: the proxy ends TLS, and
+ * would send the repeated request to this port again, for ever. 421 says that this port does not serve https
+ * (RFC 9110, section 15.5.20); a 400 would blame the caller.
+ *
  * <p>Caches keep the redirect for an hour, not for ever as the status allows: a wrong
  * {@code redirect-to-port} can be corrected. {@code Strict-Transport-Security} is the means to keep browsers
  * on https.
@@ -35,6 +39,9 @@ import reactor.netty.http.server.HttpServerResponse;
  */
 public final class HttpsRedirect implements BiFunction<HttpServerRequest, HttpServerResponse, Publisher<Void>> {
 
+    private static final String HTTPS = "https";
+    private static final String LOOP = "https ended at a proxy, and this port redirects to https (expected: a proxy"
+            + " that ends TLS sends requests to the port of the gateway itself)";
     private static final int HTTPS_PORT = 443;
     private static final AsciiString ONE_HOUR = AsciiString.cached("max-age=3600");
 
@@ -64,19 +71,22 @@ public final class HttpsRedirect implements BiFunction<HttpServerRequest, HttpSe
         try {
             target = RequestTarget.parse(in.uri(), properties.allowEncodedSlashes());
         } catch (IllegalArgumentException e) {
-            return refuse(e.getMessage(), inbound(in, out, InboundRequest.UNREADABLE));
+            return refuse(malformed(e.getMessage()), inbound(in, out, InboundRequest.UNREADABLE));
         }
         InboundRequest inbound = inbound(in, out, target);
         String authority = inbound.host();
         if (authority == null) {
-            return refuse("host: missing (expected: one)", inbound);
+            return refuse(malformed("host: missing (expected: one)"), inbound);
         }
         if (!Authority.isValid(authority)) {
-            return refuse("host: malformed (expected: a host, and perhaps a port)", inbound);
+            return refuse(malformed("host: malformed (expected: a host, and perhaps a port)"), inbound);
+        }
+        if (HTTPS.equals(inbound.scheme())) {
+            return refuse(Refusal.of(Reason.MISDIRECTED, LOOP), inbound);
         }
         inbound.completeOwnHead(HttpResponseStatus.PERMANENT_REDIRECT);
         HttpHeaders head = out.responseHeaders();
-        head.set(HttpHeaderNames.LOCATION, "https://" + Authority.host(authority) + port + originForm(in.uri()));
+        head.set(HttpHeaderNames.LOCATION, HTTPS + "://" + Authority.host(authority) + port + originForm(in.uri()));
         head.set(HttpHeaderNames.CACHE_CONTROL, ONE_HOUR);
         head.set(HttpHeaderNames.CONTENT_LENGTH, HttpHeaderValues.ZERO);
         listener.answered(FrontDoor.NONE, HttpResponseStatus.PERMANENT_REDIRECT.code(), 0, inbound);
@@ -96,8 +106,11 @@ public final class HttpsRedirect implements BiFunction<HttpServerRequest, HttpSe
         return rest.startsWith("/") ? rest : "/" + rest;
     }
 
-    private Mono<Void> refuse(@Nullable String detail, InboundRequest inbound) {
-        Refusal refusal = Refusal.of(Reason.BAD_REQUEST, detail);
+    private static Refusal malformed(@Nullable String detail) {
+        return Refusal.of(Reason.BAD_REQUEST, detail);
+    }
+
+    private Mono<Void> refuse(Refusal refusal, InboundRequest inbound) {
         listener.refused(refusal, inbound);
         return inbound.sendRefusal(refusal);
     }

@@ -75,8 +75,9 @@ import org.springframework.util.unit.DataSize;
  *     {@code X-Frame-Options: SAMEORIGIN} and {@code Referrer-Policy: strict-origin-when-cross-origin}.
  * @param redirectPort port without TLS whose requests are redirected to {@code https} with 308, which keeps
  *     the method; 0 to 65535; 0: any free port; default: none. Needs {@code server.ssl}. The redirect names
- *     the request's own {@code Host}; a request without one is refused with 400. Each answer is the last one
- *     of its connection. A tenth of {@code max-connections}, at least 100, may be open at once.
+ *     the request's own {@code Host}; a request without one is refused with 400. A request for which a
+ *     trusted proxy reports https is refused with 421, since its redirect would come back. Each answer is the
+ *     last one of its connection. A tenth of {@code max-connections}, at least 100, may be open at once.
  * @param redirectToPort port of {@code https} that callers use, in the redirects; 1 to 65535; default: the
  *     server's port. Set it to 443 where a balancer or container maps the ports.
  * @param compressionMemory limit on the memory, outside the heap, of all answers that are being compressed

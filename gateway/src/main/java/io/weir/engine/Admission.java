@@ -13,6 +13,7 @@ import io.weir.limit.Limit.Evidence;
 import io.weir.limit.OverdueCalls;
 import io.weir.limit.Priority;
 import io.weir.limit.QueueingBulkhead;
+import io.weir.limit.TenantKey;
 import io.weir.limit.Tenants;
 import io.weir.outcome.Reason;
 import java.util.concurrent.RejectedExecutionException;
@@ -124,7 +125,9 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
     void readTenant() {
         Tenants tenants = backend.tenants();
         if (tenants != null) {
-            tenant = exchange.record().caller().tenant(tenants.key());
+            String claim = tenants.key().claim();
+            ExchangeRecord record = exchange.record();
+            tenant = claim == null ? record.caller().tenant(tenants.key()) : TenantKey.name(record.callerBy(claim));
         }
     }
 

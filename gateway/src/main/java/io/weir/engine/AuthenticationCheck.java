@@ -14,11 +14,13 @@ final class AuthenticationCheck {
 
     private AuthenticationCheck() {}
 
-    /** The refusal of a caller that has shown no certificate; null: it has, or need not. */
+    /**
+     * The refusal of a caller without a certificate that the route accepts; null: it has one, or need not.
+     */
     static @Nullable Refuse certificateRefusal(AuthenticationRule rule, Caller caller) {
-        return rule.needsCertificate() && caller.clientCertificate() == null
-                ? refuse(AuthenticationRefusal.NO_CERTIFICATE)
-                : null;
+        AuthenticationRefusal refusal =
+                rule.needsCertificate() ? rule.checkCertificate(caller.clientCertificate()) : null;
+        return refusal == null ? null : refuse(refusal);
     }
 
     /** Judges the token of the request, and records an accepted one. */

@@ -22,10 +22,12 @@ final class AwaitedQuota implements ExchangePhase {
 
     /** Asks for a permit. The answer is an event of its own, even if it is there at once. */
     void begin() {
-        Caller caller = exchange.record().caller();
+        ExchangeRecord record = exchange.record();
+        Caller caller = record.caller();
         limiter.takeShared(
                 caller.headers(),
                 caller::callerNetwork,
+                record::callerBy,
                 quota -> exchange.loop().execute(() -> exchange.quotaArrived(this, quota)));
     }
 

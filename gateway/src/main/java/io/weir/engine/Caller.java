@@ -40,7 +40,10 @@ public interface Caller {
         return null;
     }
 
-    /** The tenant that the request belongs to; null: none. Called only for a request that has to wait. */
+    /**
+     * The tenant that the request belongs to; null: none. Called only for a request that has to wait, and
+     * only for a key that is no claim.
+     */
     default @Nullable String tenant(TenantKey key) {
         return null;
     }

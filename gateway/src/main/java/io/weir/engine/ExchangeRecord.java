@@ -158,6 +158,13 @@ public final class ExchangeRecord {
         return token;
     }
 
+    /** The caller as a claim of the accepted token names it; null: no token, or it has no such claim. */
+    @Nullable
+    String callerBy(String claim) {
+        VerifiedToken accepted = token;
+        return accepted == null ? null : accepted.callerBy(claim);
+    }
+
     /** Writes the caller's verified identity into the head for the backend, if it is configured. */
     public void writeIdentity(HttpHeaders toBackend) {
         VerifiedToken accepted = token;

@@ -207,7 +207,7 @@ final class HealthEvidence {
     /** The caller ended the attempt: evidence of a stall if it had waited for long, else none. */
     void endedByCaller(long backendNanos, long now) {
         if (balanced != null && !isAnswered && !isReported) {
-            balanced.unserved(waitedNanos(backendNanos, now), now);
+            balanced.endedWithoutAnswer(waitedNanos(backendNanos, now), now);
         }
         long waitedNanos = waitedNanos(backendNanos, now);
         if (waitedNanos >= abandonedNanos) {

@@ -21,7 +21,7 @@ final class QuotaCheck {
             return null;
         }
         Caller caller = record.caller();
-        return judge(record, limiter, limiter.take(caller.headers(), caller::callerNetwork));
+        return judge(record, limiter, limiter.take(caller.headers(), caller::callerNetwork, record::callerBy));
     }
 
     /** The same for a quota that is known. */

@@ -33,7 +33,7 @@ public final class ActiveFaults {
      * @param backend the backend's name
      * @param instance scheme and authority of the instance
      * @param head the head of the caller's request; of the gateway's own request, that request's
-     * @param isHeadOnly whether the answer's body is of no interest, so that it is not truncated
+     * @param isHeadOnly whether only the head of the answer matters; then {@code truncate} does not act on it
      */
     public @Nullable InjectedFault choose(
             @Nullable String route, String backend, String instance, HttpHeaders head, boolean isHeadOnly, long now) {

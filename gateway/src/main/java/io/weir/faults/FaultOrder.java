@@ -34,7 +34,7 @@ public record FaultOrder(
     private static final double MAX_PERCENT = 100;
     private static final Duration MAX_LATENCY = Duration.ofHours(1);
 
-    /** Checks every value, also that none is given which the type does not use. */
+    /** Checks every value, and refuses values that the type does not use. */
     public FaultOrder {
         require(percent > 0 && percent <= MAX_PERCENT, "percent", percent, "> 0 and <= 100");
         require(!duration.isNegative() && !duration.isZero(), "duration", text(duration), "> 0");

@@ -12,8 +12,8 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Starts and ends faults. Each has an end from its start on: {@link ActiveFaults} ignores a fault whose time
- * is over, whether its timer has fired or not.
+ * Starts and ends faults. The end of each fault is fixed at its start: {@link ActiveFaults} ignores a fault
+ * after its end, even if its timer has not fired yet.
  */
 // Concurrency: guarded by its monitor, on management threads and on the timer's. Event loops read only the
 // published ActiveFaults. The thread that removes a fault from the map reports its end.
@@ -28,7 +28,7 @@ public final class InjectedFaults implements AutoCloseable {
         /**
          * Schedules a task.
          *
-         * @return cancels it
+         * @return a task that cancels it
          */
         Runnable schedule(Runnable task, long delayNanos);
     }
@@ -47,7 +47,7 @@ public final class InjectedFaults implements AutoCloseable {
         void ended(InjectedFault fault, @Nullable String by);
     }
 
-    /** The order exceeds what the gateway allows, or asks for nothing that it has. */
+    /** The gateway refuses the order of a fault. */
     public static final class RefusedOrderException extends RuntimeException {
 
         private static final long serialVersionUID = 1;
@@ -78,7 +78,7 @@ public final class InjectedFaults implements AutoCloseable {
     private record Running(InjectedFault fault, Runnable cancelTimer) {}
 
     private final FaultInjectionProperties properties;
-    private final Consumer<@Nullable ActiveFaults> engine;
+    private final Consumer<@Nullable ActiveFaults> receiver;
     private final Listener listener;
     private final Timer timer;
     private final LongSupplier nanoClock;
@@ -92,21 +92,21 @@ public final class InjectedFaults implements AutoCloseable {
     /**
      * No active faults.
      *
-     * @param engine receives the active faults after each change; null: none is active
+     * @param receiver gets the active faults after each change; null: none is active
      * @param nanoClock the engine's clock
      * @param clock the times that are shown
      * @param random 0 (inclusive) to 1 (exclusive)
      */
     public InjectedFaults(
             FaultInjectionProperties properties,
-            Consumer<@Nullable ActiveFaults> engine,
+            Consumer<@Nullable ActiveFaults> receiver,
             Listener listener,
             Timer timer,
             LongSupplier nanoClock,
             InstantSource clock,
             DoubleSupplier random) {
         this.properties = properties;
-        this.engine = engine;
+        this.receiver = receiver;
         this.listener = listener;
         this.timer = timer;
         this.nanoClock = nanoClock;
@@ -206,7 +206,7 @@ public final class InjectedFaults implements AutoCloseable {
         return running.values().stream().map(Running::fault).toList();
     }
 
-    /** The gateway stops: no timer fires any more. Nobody is told. */
+    /** Ends all faults, since the gateway stops. No timer fires any more, and the listener is not called. */
     @Override
     public void close() {
         removeAll();
@@ -234,6 +234,6 @@ public final class InjectedFaults implements AutoCloseable {
     }
 
     private void publish() {
-        engine.accept(running.isEmpty() ? null : new ActiveFaults(active(), random));
+        receiver.accept(running.isEmpty() ? null : new ActiveFaults(active(), random));
     }
 }

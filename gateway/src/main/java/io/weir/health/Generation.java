@@ -15,7 +15,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 // change it once: either the call is counted by close() and leave() returns false, or leave() came first and
 // close() does not count the call. So each permit is given back exactly once. `lastAnswerAt` and the counts
 // of stalled calls are written one after the other. Benign: a call that stalls at the moment of an answer may
-// be counted by mistake, until the next answer; after one answer more of them follow.
+// remain counted by mistake until the next answer, which follows soon from a backend that answers.
 public final class Generation {
 
     /**
@@ -105,14 +105,14 @@ public final class Generation {
     }
 
     /**
-     * Counts a call that has waited for too long, unless the backend has answered since the call began to do
-     * so, or the call is counted already.
+     * Counts a call that has waited for too long, unless the backend has answered since {@code silentSince},
+     * or the call is counted already.
      *
      * @param sentAt the moment at which the call was sent
      * @param silentSince the moment from which on a silence of the backend is too long for this call;
      *     {@code sentAt} or later
-     * @param judgedSince {@code silentSince} at the last time that this method was called for the call;
-     *     before {@code sentAt}: it was not
+     * @param judgedSince {@code silentSince} of the previous call of this method for the same call; before
+     *     {@code sentAt}: there was none
      */
     void countStalled(long sentAt, long silentSince, long judgedSince) {
         long answeredAt = lastAnswerAt;

@@ -104,7 +104,7 @@ public final class Health {
     private volatile int capOfOnly = Integer.MAX_VALUE;
     /** Only judged within a group. */
     private final RecentOutcomes recent = new RecentOutcomes();
-    /** Of an instance: the openings in which its peers did not open, too. */
+    /** Of an instance: its openings without its peers. */
     private final AtomicLong ejections = new AtomicLong();
 
     private volatile TransitionListener whenChanged = (from, to, why, isWithPeers) -> {};
@@ -373,8 +373,8 @@ public final class Health {
      * @param sentAt the moment at which the call was sent
      * @param silentSince a silence of the backend since then is too long for this call; {@code sentAt} or
      *     later
-     * @param judgedSince {@code silentSince} of the last time that this method was called for the call;
-     *     before {@code sentAt}: it was not
+     * @param judgedSince {@code silentSince} of the previous call of this method for the same call; before
+     *     {@code sentAt}: there was none
      */
     public void stalled(@Nullable Generation generation, long sentAt, long silentSince, long judgedSince, long now) {
         HealthState seen = state.get();
@@ -1166,7 +1166,7 @@ public final class Health {
         return overdue.get() + (group == null ? 0 : group.overdue());
     }
 
-    /** Calls with a permit that the present state has let in; of a drained instance, those under way. */
+    /** Calls with a permit that entered in the present state; of a drained instance, those under way. */
     public int inFlight() {
         HealthState seen = state.get();
         Generation generation = seen instanceof Drained drained ? drained.leaving() : seen.generation();

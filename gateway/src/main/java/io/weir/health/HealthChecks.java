@@ -197,7 +197,7 @@ public final class HealthChecks {
         }
     }
 
-    /** Ends the effect of all checks. Nothing but another object changes it from now on. */
+    /** Ends the effect of all checks for good. */
     public void release(long now) {
         for (Check check : checks) {
             check.health.checked(null);

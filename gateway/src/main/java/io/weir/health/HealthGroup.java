@@ -20,8 +20,8 @@ import org.jspecify.annotations.Nullable;
  *       answered since: it gets so few calls as soon as it is late that five would take minutes.
  *   <li>An instance opens by its own window, or after five failures in a row while its peers failed less than
  *       half of their calls. Peers that fail as many in a row do not count: several instances may be bad.
- *       Where the peers fail too, more than five are needed: so many that calls which
- *       fail at the rate of the peers would fail in a row once in {@value #CHANCES} tries.
+ *       Where the peers fail too, more than five failures are needed: so many that chance, at the failure
+ *       rate of the peers, gives such a row once in {@value #CHANCES} tries.
  *   <li>The backend opens by its rates only if each instance that is in has failed at least half as often as
  *       the threshold demands, in its last {@value #ALIKE_CALLS} calls. A stall of the backend needs no such
  *       rule: an answer of any instance ends it.
@@ -267,8 +267,9 @@ public final class HealthGroup {
      */
     void changed(@Nullable Health opened) {
         while (true) {
-            // In this order: if the backend opens with all its instances after the first line, its state is
-            // another one; if before, the second line sees it, unless all its instances are open.
+            // The order matters. If the backend begins to open with all its instances after the first line,
+            // its state is no longer the one that was seen, and follow() changes nothing. If it began before,
+            // the second line shows that, unless all instances are open already.
             HealthState seen = backend.present();
             boolean isOpening = openingAll.get() != 0;
             Standing now = standing();

@@ -2,11 +2,12 @@
  * Stops calls to a failing backend, and detects when it has recovered.
  *
  * <p>{@link io.weir.health.Health} is a small state machine with one atomic, immutable state that owns its
- * data: {@code CLOSED}, {@code OPEN}, {@code HALF_OPEN}, and two states that an operator forces. Resilience4j
- * computes and presents: its windows compute the rates, its property names configure them, and its registry,
- * meters, events and endpoints show the state ({@link io.weir.health.RegisteredBreaker}). The state changes
- * are decided here, because Resilience4j's half-open state needs a number of calls within a time limit. With
- * six calls every six seconds it never closed again.
+ * data: {@code CLOSED}, {@code OPEN}, {@code HALF_OPEN}, and the states that an operator sets: forced open,
+ * forced closed, drained. Resilience4j computes and presents: its windows compute the rates, its property
+ * names configure them, and its registry, meters, events and endpoints show the state
+ * ({@link io.weir.health.RegisteredBreaker}). The state changes are decided here, because Resilience4j's
+ * half-open state needs a number of calls within a time limit. With six calls every six seconds it never
+ * closed again.
  *
  * <p><b>Closed to open.</b>
  *
@@ -16,13 +17,13 @@
  *   <li><i>Stalled</i>: at least {@code stall-calls} calls, all sent after the last final answer head, have
  *       each waited for {@code stall-duration}. So a hang opens the breaker at any traffic, before its calls
  *       reach their deadlines. Any number of slow calls among fast ones opens nothing, since every answer
- *       ends the stall. Calls that were sent before that answer count, too, once the answer is a stall
- *       duration old and no permit is free: no later call can be sent then. Without this rule, a backend that
- *       answered one of ten calls and then hung was noticed at the deadline of 20 s. While a permit is free
- *       they do not count: reports that take long among fast calls are no stall. A call whose caller has left
- *       counts if it had waited for three times its route's
- *       usual time, and for at least 100 ms. Otherwise a hang would not be noticed where callers leave before
- *       the deadline.
+ *       ends the stall. Calls that were sent before that answer count, too, once the answer is older than
+ *       {@code stall-duration} and no permit is free, since no later call can be sent then. Without this
+ *       rule, a backend that answered one of ten calls and then hung was noticed at the deadline of 20 s.
+ *       While a permit is free they do not count: a few long calls among fast ones, such as reports, are no
+ *       stall. A call whose caller has left counts if it had waited for three times its route's usual time,
+ *       and for at least 100 ms. Otherwise a hang would not be noticed where callers leave before the
+ *       deadline.
  *   <li><i>Slow</i>: the share of slow calls reaches {@code slow-call-rate-threshold}. With the defaults, a
  *       backend that answers more slowly than before stays in use.
  * </ul>
@@ -44,28 +45,28 @@
  *
  * <p><b>Several instances.</b> Each instance of a backend has a {@code Health} of its own, and the backend's
  * follows from them: {@link io.weir.health.HealthGroup} has the rules by which an instance is ejected, or all
- * of them open together. Already before, an instance that has failed twice in a row cools down: the choice
+ * of them open together. Before that, an instance that has failed twice in a row cools down: the choice
  * prefers its peers until they have answered some calls, which is also the evidence that it fails alone. An
- * instance that is open gets probes only, while the others serve the callers. The
- * probes are copies of requests that go to other instances; where nothing can be copied, one caller serves as
- * the probe, at intervals that double up to half a minute. The limit on calls follows the share of the
- * instances that are in. The time-outs and 503s of one instance are evidence for the limit only if at least
- * half of its peers fail calls, too: otherwise a few of them lower the limit of the whole backend.
+ * instance that is open gets probes only, while the others serve the callers. The probes are copies of
+ * requests that go to other instances; where nothing can be copied, one caller serves as the probe, at
+ * intervals that double up to half a minute. The limit on calls follows the share of the instances that are
+ * in. The time-outs and 503s of one instance are evidence for the limit only if at least half of its peers
+ * fail calls, too: otherwise a few of them lower the limit of the whole backend.
  *
- * <p><b>Drained by hand.</b> An operator takes an instance out with {@link io.weir.health.Health#drain}. The
- * state is one of its own, and not a forced one: a forced state belongs to the backend, and an operator who
+ * <p><b>Drained by hand.</b> An operator takes an instance out with {@link io.weir.health.Health#drain}. This
+ * is a state of its own, and not a forced one: a forced state belongs to the backend, and an operator who
  * forces and releases the backend must not return an instance that another operator has drained. A drained
  * instance gets no probes. Its calls end and are no evidence. It returns with a ramp, since it may have
  * restarted.
  *
  * <p><b>Health checks</b> ({@link io.weir.health.HealthChecks}, off unless configured) are the evidence that
- * needs no calls. An instance is in if neither its calls nor its check keep it out. A check that fails counts
- * even while calls succeed, because it is the way in which an instance announces its end; a check that passes
- * does not return what calls have ejected, because a health path shows little about them. Checks that fail at
- * every instance in use are ignored: a wrong path must not take a backend down. A backend with one instance
- * therefore has no use for a check but to show it; {@code recovery.probe: path} finds its recovery. The state
- * remains one object: an open state knows whether calls, the check, or both keep it. Why not Envoy's panic
- * threshold: it sends calls to all instances, those that calls have ejected included.
+ * needs no calls. An instance is in if neither its calls nor its check keep it out. A failing check counts
+ * even while calls succeed, because an instance announces its end in this way. A passing check does not
+ * return an instance that calls have ejected, because a health path shows little about the calls. Checks that
+ * fail at every instance in use are ignored: a wrong path must not take a backend down. The check of a
+ * backend with one instance is therefore only shown; {@code recovery.probe: path} finds its recovery. The
+ * state remains one object: an open state knows whether calls, the check, or both keep it. Why not Envoy's
+ * panic threshold: it sends calls to all instances, those that calls have ejected included.
  *
  * <p><b>Only the backend's behaviour is evidence.</b> The engine decides which results are reported: the
  * gateway's own refusals, pauses and local errors never count, nor do callers that leave earlier than

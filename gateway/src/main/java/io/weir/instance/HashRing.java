@@ -129,8 +129,8 @@ final class HashRing<C extends Candidate> {
     }
 
     /**
-     * Whether the key is not yet among those that an instance gets during its slow start. Each key comes back
-     * once.
+     * Whether an instance that starts slowly does not get this key yet. During a slow start each key returns
+     * once, and then stays.
      */
     private boolean isSlow(Choice<C> in, C candidate, long hash, long now) {
         return in.isSlowStart(now) && HashKey.fraction(hash, SLOW_START_SALT) >= in.slowStartFactor(candidate, now);

@@ -159,7 +159,7 @@ public final class Instance implements Choice.Candidate {
         return health;
     }
 
-    // ---------------------------------------------------------------- the load, where a backend has several
+    // ---------------------------------------------------------------- the load, for the choice
 
     /** A call has entered the instance's health, and is about to be sent. */
     public void sent(long now) {
@@ -183,12 +183,12 @@ public final class Instance implements Choice.Candidate {
 
     /** A call has failed after this time, or was answered with a sign of overload. */
     public void failed(long waitedNanos, long now) {
-        unserved(waitedNanos, now);
+        endedWithoutAnswer(waitedNanos, now);
         failedCalls.increment();
     }
 
     /** A call has ended without a good answer after this time. */
-    public void unserved(long waitedNanos, long now) {
+    public void endedWithoutAnswer(long waitedNanos, long now) {
         exploration.failed();
         latency.raise(waitedNanos, now);
     }

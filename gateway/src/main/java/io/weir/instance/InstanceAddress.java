@@ -30,7 +30,7 @@ public record InstanceAddress(URI uri, int weight, @Nullable InetAddress resolve
         return new InstanceAddress(uri, 1, address, true);
     }
 
-    /** The place of an address that is not known yet: each call fails at once. */
+    /** Stands for the addresses of a host while none is known: each call fails at once. */
     public static InstanceAddress unknown(URI uri) {
         return new InstanceAddress(uri, 1, null, false);
     }

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>An instance that returns starts slowly. At the start of the gateway none does, since all are new alike.
  */
-// Concurrency: `standing` is replaced as a whole by the thread that has changed an instance's health. That
+// Concurrency: `selection` is replaced as a whole by the thread that has changed an instance's health. That
 // thread compares it with the healths again, so the last one to write has seen all changes.
 public final class Instances {
 
@@ -32,14 +32,14 @@ public final class Instances {
 
     private final IntUnaryOperator random;
     private final Consumer<Instance> onOpened;
-    private volatile Standing standing;
+    private volatile Selection selection;
 
     /**
      * The choice among those that are in, and those that are out.
      *
      * @param roundRobin null with another policy
      */
-    private record Standing(
+    private record Selection(
             Choice<Instance> choice, @Nullable RoundRobin<Instance> roundRobin, List<Instance> out) {}
 
     private Instances(
@@ -59,7 +59,7 @@ public final class Instances {
         // Gateways that start together do not send their first calls to the same instance.
         this.turns = new AtomicInteger(random.applyAsInt(Integer.MAX_VALUE));
         this.onOpened = onOpened;
-        this.standing = standing();
+        this.selection = selection();
         this.group = all.size() == 1
                 ? null
                 : new HealthGroup(
@@ -88,7 +88,7 @@ public final class Instances {
      * @param health the health of the backend
      * @param balancing the division of the calls
      * @param random returns a number from 0 to its argument, exclusive
-     * @param onOpened is told each instance that opens and whose calls may hang, at least once; it must not
+     * @param onOpened receives each instance that opens and whose calls may hang, at least once; must not
      *     block
      */
     public static Instances of(
@@ -116,29 +116,29 @@ public final class Instances {
 
     private void changed() {
         while (true) {
-            Standing before = standing;
+            Selection before = selection;
             // Before the new choice, which reads the slow starts.
             before.out.stream().filter(Instance::isIn).forEach(one -> one.startSlowly(health.now()));
-            Standing now = standing();
-            standing = now;
+            Selection now = selection();
+            selection = now;
             for (Instance out : now.out) {
                 if (!before.out.contains(out) && out.health().hasHangingCalls()) {
                     onOpened.accept(out);
                 }
             }
-            Standing again = standing();
+            Selection again = selection();
             if (now.out.equals(again.out)) {
                 return;
             }
         }
     }
 
-    private Standing standing() {
+    private Selection selection() {
         List<Instance> in = new ArrayList<>();
         List<Instance> out = new ArrayList<>();
         all.forEach(one -> (one.health().isIn() ? in : out).add(one));
         Choice<Instance> choice = new Choice<>(in, slowStartNanos, health.now(), random);
-        return new Standing(
+        return new Selection(
                 choice,
                 balancing.policy() == LoadBalancingPolicy.ROUND_ROBIN ? new RoundRobin<>(choice, turns) : null,
                 List.copyOf(out));
@@ -157,7 +157,7 @@ public final class Instances {
      * @param calls the calls and streams of the backend under way, this one included
      */
     public @Nullable Instance choose(long now, @Nullable TriedInstances tried, long hash, int calls) {
-        Standing seen = standing;
+        Selection seen = selection;
         Instance chosen = null;
         if (hash != HashKey.NONE && ring != null) {
             chosen = ring.choose(seen.choice, hash, now, tried, calls);
@@ -188,7 +188,7 @@ public final class Instances {
             Instance only = first();
             return only != last && (earlier == null || !earlier.contains(only));
         }
-        for (Instance one : standing.choice.candidates()) {
+        for (Instance one : selection.choice.candidates()) {
             if (one != last && (earlier == null || !earlier.contains(one))) {
                 return true;
             }
@@ -236,7 +236,7 @@ public final class Instances {
 
     /** The instances that get no calls but probes; those that an operator has drained get none. */
     public List<Instance> out() {
-        return standing.out;
+        return selection.out;
     }
 
     /** All instances; at least one. */

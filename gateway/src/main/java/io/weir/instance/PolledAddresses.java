@@ -20,9 +20,8 @@ import reactor.core.scheduler.Scheduler;
  * answer.
  *
  * <p>A look-up that fails, takes too long, or finds no address keeps the last known addresses: the instances
- * are more likely to be there than DNS or the discovery is right. While none is known yet, the place of the
- * addresses is one {@linkplain InstanceAddress#unknown unknown} address, and the interval is at most a
- * second.
+ * are more likely to be there than DNS or the discovery is right. While none is known yet, {@link #addresses}
+ * returns one {@linkplain InstanceAddress#unknown unknown} address, and the interval is at most a second.
  *
  * <p>Of more than {@value #MAX_ADDRESSES} addresses, the first ones in their order are used.
  */
@@ -67,7 +66,7 @@ public final class PolledAddresses implements AddressSource {
      * A source that has not {@linkplain #start started}.
      *
      * @param subject names the look-up in the log, such as {@code DNS of backend orders}
-     * @param place the URI of the backend while no address is known
+     * @param placeholder the address that is returned while none is known
      * @param interval time between a look-up's answer and the next look-up
      * @param timeout time after which a look-up has failed
      * @param scheduler runs the look-ups and the actions after changes; an action may block
@@ -75,14 +74,14 @@ public final class PolledAddresses implements AddressSource {
      */
     public PolledAddresses(
             String subject,
-            InstanceAddress place,
+            InstanceAddress placeholder,
             Lookup lookup,
             Duration interval,
             Duration timeout,
             Scheduler scheduler,
             LongSupplier nanoClock) {
         this.subject = subject;
-        this.addresses = List.of(place);
+        this.addresses = List.of(placeholder);
         this.lookup = lookup;
         this.interval = interval;
         this.timeout = timeout;

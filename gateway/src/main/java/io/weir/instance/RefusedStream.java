@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  * one that a GOAWAY names, or was reset with {@code REFUSED_STREAM}. The request may then be sent again (RFC
  * 9113, 6.8 and 8.7).
  *
- * <p>Requests meet a GOAWAY in every restart of a backend: those that are on their way while it arrives.
+ * <p>In every restart of a backend, some requests are on their way when the GOAWAY arrives.
  */
 final class RefusedStream extends ChannelInboundHandlerAdapter {
 

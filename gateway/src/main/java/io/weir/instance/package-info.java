@@ -21,8 +21,8 @@
  * <p><b>Cap of each instance.</b> The limit in force is at most the cap times the instances that are in, so a
  * call with a permit finds an instance with room. The entry into an instance is a CAS below the cap. If an
  * instance opens between a call's permit and its entry, the call may find no room: it gives its permit back
- * and waits in the queue. Calls that hung in an instance when it opened have left the count; after its
- * return, they exceed the cap until they end.
+ * and waits in the queue. Calls that hung in an instance when it opened are not counted any more; after its
+ * return, the instance exceeds the cap by these calls until they end.
  *
  * <p>A call that fails on one instance, and is sent again, goes to an instance that has not failed it yet
  * ({@link io.weir.instance.TriedInstances}). A call that was not sent is sent again without a {@code retry},
@@ -49,8 +49,9 @@
  * another policy than {@code least-latency}, and where an operator forces the breaker. Rejected alternative:
  * a cost that doubles with each failure. A healthy instance may be a hundred times slower than an error.
  *
- * <p>An operator drains an instance by hand ({@link io.weir.instance.Instances#mayDrain} has the exception).
- * Unlike those of an ejected instance, its calls are not moved to other instances, since it still answers.
+ * <p>An operator can drain every instance but the last one that takes calls
+ * ({@link io.weir.instance.Instances#mayDrain}). Unlike those of an ejected instance, its calls are not moved
+ * to other instances, since it still answers.
  *
  * <p>Rejected alternatives: the least loaded of all instances sends the calls of all gateways to the same
  * one. Round-robin sends a slow instance as many calls as a fast one. Envoy's panic mode, which sends calls
@@ -60,12 +61,13 @@
  *
  * <p><b>Where instances come from.</b> {@link io.weir.instance.AddressSource} yields the addresses: a list,
  * or {@link io.weir.instance.PolledAddresses}, which asks DNS ({@link io.weir.instance.DnsLookup}) or a
- * discovery again and again. A look-up that fails or finds nothing keeps the last known addresses. Before the
- * first answer, the backend has one instance without an address, whose calls fail at once and are no
- * evidence. A change replaces the {@link io.weir.instance.Instances} in
- * {@link io.weir.instance.InstancesInForce}, in place: a call that waits in the queue goes to an instance
- * that is there when its permit arrives. Package {@code io.weir.live} creates the instances, keeps those that
- * stay, and closes the pools of those that left.
+ * discovery again and again. A look-up that fails or finds nothing keeps the last known addresses. At a start
+ * or a reload, the look-ups of all new backends begin at the same time, and the wait for their first answers
+ * is bounded for all of them together. Before its first answer, a backend has one instance without an
+ * address, whose calls fail at once and are no evidence. A change replaces the
+ * {@link io.weir.instance.Instances} in {@link io.weir.instance.InstancesInForce}, in place: a call that
+ * waits in the queue goes to an instance that is there when its permit arrives. Package {@code io.weir.live}
+ * creates the instances, keeps those that stay, and closes the pools of those that left.
  *
  * <p>The gateway asks DNS at fixed intervals, without a cache, and not when the time to live ends: with a
  * time to live of 30 s, callers would meet the addresses of stopped instances for as long. The pool of a
@@ -81,9 +83,9 @@
  * <p>Limitations: a name in the list of instances is one instance. A DNS server that returns a part of its
  * addresses at a time replaces the instances with each answer. SRV records are not read. An adaptive limit
  * does not learn while the cap of the instances is below it. Slow start follows time, not the number of calls
- * that an instance has answered. A key of {@code hash} has one instance, so its calls are not repeated on the
- * same one but on the next of the ring. The share of an instance in the keys differs by about 3 % from its
- * weight.
+ * that an instance has answered. A call with a hash key that fails is repeated on the next instance of the
+ * ring, which may not know the key's data. An instance's share of the keys differs by about 3 % from its
+ * share of the weights.
  *
  * <p><b>Pools.</b> Each instance has a pool of its own ({@link io.weir.instance.Pool}), so that no backend
  * uses up the connections of another. The pool has a connection for every permit and every probe. It has as

@@ -106,7 +106,7 @@ public final class AdaptiveLimit implements Limit {
     /**
      * All that other threads read.
      *
-     * @param share the share of the instances, whose part of the limit the samples come from
+     * @param share the share of the instances that the samples come from
      * @param longWaitNanos the wait after which {@link Knee#waited} must be called; {@link Long#MAX_VALUE}:
      *     never
      * @param canHelp whether a lower limit may help the backend: there is a lower one, and the backend
@@ -158,8 +158,7 @@ public final class AdaptiveLimit implements Limit {
     }
 
     /**
-     * Whether the limit learns from the instances that have this share, and their part is at most this
-     * number.
+     * Whether the limit learns from instances with this share of it, and their part is at most {@code most}.
      */
     boolean isPartOf(double share, int most) {
         Published seen = published;

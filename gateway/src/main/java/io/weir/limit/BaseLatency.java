@@ -7,7 +7,7 @@ package io.weir.limit;
 final class BaseLatency {
 
     private static final int BATCH = 16;
-    private static final int SMALL_BATCH = 4;
+    private static final int SMALL_BATCH = 2;
 
     /** The largest weight of the old mean, in samples. */
     private static final int MAX_WEIGHT = 96;

@@ -31,6 +31,9 @@ final class Knee {
     /** A latency below this multiple of the base is no sign of a queue. */
     private static final double CALM = 1.2;
 
+    /** As CALM, if the latency is long: the calls of a cold JVM are slower than its later ones. */
+    private static final double CALM_IF_LONG = 1.5;
+
     private static final double GROWTH = 1.5;
     private static final double MIN_SLOW_START_GROWTH = 2;
     private static final double MAX_SLOW_START_GROWTH = 4;
@@ -59,7 +62,7 @@ final class Knee {
     /** After this time without saturation, saturation counts as new. */
     private static final double FORGOTTEN = 2;
 
-    /** As FORGOTTEN, if this is longer: a window takes two latencies, and three after growth. */
+    /** The same in latencies, where that is longer: a window takes two latencies, and three after growth. */
     private static final double FORGOTTEN_LATENCIES = 4;
 
     /**
@@ -126,8 +129,8 @@ final class Knee {
     private boolean slowStart = true;
     private int calmWindows;
 
-    /** Whether the last window in which the limit was the bottleneck showed no sign of a queue. */
-    private boolean calm;
+    /** The mean latency of the last window in which the limit was the bottleneck. */
+    private double saturatedLatency;
 
     private double endedAt = Double.NEGATIVE_INFINITY;
 
@@ -145,7 +148,7 @@ final class Knee {
     /** The last growth for a waiting call. */
     private double grewForWaitAt;
 
-    /** The answers to later calls until it may be repeated: as many as the growth admitted. */
+    /** The answers to later calls before such a growth may be repeated: as many as it admitted calls. */
     private int answersDue;
 
     /**
@@ -184,7 +187,7 @@ final class Knee {
         grewFrom *= factor;
         rateBeforeGrowth *= factor;
         limitBeforeTimeouts *= factor;
-        // Their samples are those of other instances.
+        // The samples so far are those of other instances.
         window.close();
         probe.cancel();
     }
@@ -203,7 +206,7 @@ final class Knee {
         return Math.max(1, (int) (ofShare / share + ROUNDING));
     }
 
-    /** As {@link #partOf} of the whole limit, so that it is the number in force. */
+    /** Computed by {@link #partOf} from the whole limit, so that it equals the number in force. */
     private int ownValue() {
         return share == 1 ? (int) (limit + 1e-9) : partOf(whole(limit), share);
     }
@@ -391,6 +394,7 @@ final class Knee {
 
     /**
      * Lowers the limit if hardly any call was answered in time, at most once per deadline. Nothing is learnt.
+     * The very first calls, if none was answered, do not lower the initial limit: those of a cold JVM are late.
      */
     private void judgeTimeouts(double now) {
         if (now - timedOutAt < deadline) {
@@ -400,7 +404,9 @@ final class Knee {
             limitBeforeTimeouts = limit;
         }
         double answered = 1 - (double) window.timeouts() / window.samples();
-        change(Math.max(min, limit * Math.clamp(answered, .25, .5)), Change.TIMEOUTS);
+        boolean areFirst = answeredAt == Double.NEGATIVE_INFINITY && timedOutAt == Double.NEGATIVE_INFINITY;
+        double least = areFirst ? initial : min;
+        change(Math.max(least, limit * Math.clamp(answered, .25, .5)), Change.TIMEOUTS);
         timedOutAt = now;
         grewFrom = 0;
         rate = 0;
@@ -463,7 +469,7 @@ final class Knee {
     }
 
     private void learnRate(double now, double windowRate, double latency) {
-        calm = latency < CALM * base.seconds();
+        saturatedLatency = latency;
         boolean outdated = rate == 0 || now - saturatedAt > Math.max(FORGOTTEN, 10 * latency);
         if (outdated || (grewFrom > 0 && windowRate > rate)) {
             rate = windowRate;
@@ -533,7 +539,9 @@ final class Knee {
      * and would take so long that waiting calls expire.
      */
     private boolean isProbeTooLong() {
-        return calm && base.hasSamples() && base.seconds() > LONG * deadline;
+        return base.hasSamples()
+                && base.seconds() > LONG * deadline
+                && saturatedLatency < CALM_IF_LONG * base.seconds();
     }
 
     private void wantProbe(double now, double interval) {
@@ -562,7 +570,7 @@ final class Knee {
     private void probed(double now) {
         probedAt = now;
         grewFrom = 0;
-        // No call has shown a queue, but at half of the limit: wait for calls at the whole one.
+        // At half of the limit, no call shows a queue in any case: wait for calls at the whole limit.
         slowAt = Math.max(slowAt, now + base.seconds());
         if (!probe.isUsable()) {
             return;
@@ -596,7 +604,7 @@ final class Knee {
     }
 
     /**
-     * The limit that is its own {@link #target}: that of a backend that works on so many calls at once.
+     * The limit that equals its {@link #target}, for a backend that works on this many calls at once.
      *
      * @param calls the rate of answers times the base latency
      */

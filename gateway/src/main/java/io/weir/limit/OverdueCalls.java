@@ -42,8 +42,9 @@ public final class OverdueCalls {
     }
 
     /**
-     * A call of the route has waited for the stall duration, or for longer than its caller. At most once for
-     * each call, and only if the backend has answered another call since this one was sent.
+     * A call of the route has waited for the stall duration, or its caller has left after a wait that is long
+     * for the route. Called at most once for each call, and only if the backend has answered another call
+     * since this one was sent.
      *
      * @param sentAt the moment at which the call was sent
      * @param callsToHang the number of such calls from which the route hangs; at least two are needed

@@ -38,7 +38,7 @@ import org.jspecify.annotations.Nullable;
  * no call until enough permits are released.
  *
  * <p>This class stays whole although it has more than 400 lines: one comment proves the protocol between the
- * packed word, the queue and the waiters, and no part of it can be understood apart.
+ * packed word, the queue and the waiters, and none of these parts can be understood without the others.
  */
 // Concurrency: `word` packs the number of waiters, the permits in use and the revision of the limits. Every
 // decision about a permit or a place (granted, queued, full, handed on, resized) is one CAS on it (FULL is
@@ -52,7 +52,7 @@ import org.jspecify.annotations.Nullable;
 // leavers before the arrivals, so a waiter that was pushed as an arrival is always linked before it is
 // handled as a leaver.
 //
-// The word can be ahead of the queue, with its waiters and with its promises. Let `promises` be the permits
+// The word may count waiters and promises that the queue does not know yet. Let `promises` be the permits
 // that were promised by a CAS on the word and that no waiter has taken, and `unresolved` the waiters that the
 // word has counted and that were neither granted a permit nor taken back:
 //

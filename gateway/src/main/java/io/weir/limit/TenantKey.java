@@ -5,11 +5,13 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The part of a request that names its tenant.
+ * The part of a request that names its tenant: one of the two, or the caller's address.
  *
- * @param header a header field of trusted proxies; null: the caller's address
+ * @param header a header field of trusted proxies; null: another part
+ * @param claim a claim of the caller's verified token; null: another part
  */
-public record TenantKey(@Nullable AsciiString header) {
+public record TenantKey(
+        @Nullable AsciiString header, @Nullable String claim) {
 
     /** The word for the caller's address. */
     static final String CLIENT_ADDRESS = "client-address";
@@ -17,18 +19,33 @@ public record TenantKey(@Nullable AsciiString header) {
     /** The prefix of the name of a header field. */
     public static final String HEADER = "header:";
 
+    /** The prefix of the name of a claim. */
+    public static final String CLAIM = "claim:";
+
+    /** The longest name of a tenant; the rest of a claim is cut off, since names are remembered. */
+    private static final int MAX_NAME_CHARS = 128;
+
+    /** The tenant's name from the text of a claim; null: none. */
+    public static @Nullable String name(@Nullable String claimed) {
+        return claimed == null || claimed.length() <= MAX_NAME_CHARS ? claimed : claimed.substring(0, MAX_NAME_CHARS);
+    }
+
     /**
      * The key of a property.
      *
-     * @throws IllegalArgumentException if the text is neither {@code client-address} nor {@code header:NAME}
+     * @throws IllegalArgumentException if the text is none of the known kinds
      */
     public static TenantKey of(String text) {
         if (text.equals(CLIENT_ADDRESS)) {
-            return new TenantKey(null);
+            return new TenantKey(null, null);
         }
-        if (!text.startsWith(HEADER) || text.length() == HEADER.length()) {
-            throw new IllegalArgumentException("key: " + text + " (expected: client-address or header:NAME)");
+        if (text.startsWith(HEADER) && text.length() > HEADER.length()) {
+            return new TenantKey(
+                    AsciiString.cached(text.substring(HEADER.length()).toLowerCase(Locale.ROOT)), null);
         }
-        return new TenantKey(AsciiString.cached(text.substring(HEADER.length()).toLowerCase(Locale.ROOT)));
+        if (text.startsWith(CLAIM) && text.length() > CLAIM.length()) {
+            return new TenantKey(null, text.substring(CLAIM.length()));
+        }
+        throw new IllegalArgumentException("key: " + text + " (expected: client-address, header:NAME or claim:NAME)");
     }
 }

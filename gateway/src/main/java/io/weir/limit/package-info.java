@@ -51,7 +51,8 @@
  *       class. With evictions of the oldest call, the order of arrival would be lost for calls of one class,
  *       too.
  *   <li>The header of a tenant is believed from trusted proxies only: a caller that names itself would take
- *       as many shares as it has names. An IPv6 caller is its /64 network for the same reason.
+ *       as many shares as it has names. An IPv6 caller is its /64 network for the same reason. A claim is
+ *       that of the token that the route has verified; a call of a route without authentication has none.
  *   <li>{@link io.weir.limit.Tenants} counts waiting calls by tenant for the endpoint, for two periods of at
  *       most 1000 names. The queue does not use the counts.
  * </ul>
@@ -94,7 +95,8 @@
  *       &rarr; .974; refused when calm 2.0 % &rarr; 2.5 %.
  *   <li><b>Mostly time-outs lower the limit</b>, at most once per deadline, and time-outs are no latency
  *       samples. A few time-outs change nothing: 5 % of naturally slow calls must not destroy a service.
- *       Without this rule: the first 2 s after a hang, .87 &rarr; .31.
+ *       Without this rule: the first 2 s after a hang, .87 &rarr; .31. If the very first calls time out, the
+ *       initial limit stays: they say that the JVM is cold, or that the backend hangs.
  *   <li><b>Half of the former limit as soon as answers are fast again</b>, after time-outs that no queue
  *       explains. Without it: the first 2 s after a hang .87 &rarr; .27, the 10 s after those .995 &rarr;
  *       .946.
@@ -115,8 +117,9 @@
  *       queue.</b> The probe itself shows none, at half of the limit. 20 workers of 1.2 s, deadline 2 s, 4
  *       times the capacity: .76 &rarr; .48.
  *   <li><b>No probe of a long latency that shows no queue</b>: it would take longer than the deadline, at
- *       half of the limit. The first mean of few calls then needs 4 samples, not 16, so that there is such a
- *       latency.
+ *       half of the limit. The first mean of few calls then needs 2 samples, not 16, so that there is such a
+ *       latency. Up to 1.5 times the base latency is no queue then, and not 1.2 times as otherwise: calls of a
+ *       cold JVM are late. 20 workers of 1.2 s, deadline 2 s, 4 times the capacity: .82 &rarr; .76 with 1.2.
  *   <li><b>A probe that finds less than three quarters of its lower limit in use does not lower the limit
  *       below its initial value</b>: few calls come, and the rate of answers is that of an earlier moment.
  *       Without this rule a cold JVM, whose first calls fill the limit at a low rate, leaves a calm backend

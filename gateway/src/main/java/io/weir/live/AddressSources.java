@@ -80,8 +80,9 @@ public final class AddressSources implements AutoCloseable {
                                 + " spring.cloud.discovery.enabled or spring.cloud.discovery.reactive.enabled is false)");
             }
             // A name of a backend is also a name of a host.
-            InstanceAddress place = InstanceAddress.unknown(URI.create("http://" + name));
-            return polled("Discovery of backend " + name, place, new DiscoveryLookup(client, service), properties);
+            InstanceAddress placeholder = InstanceAddress.unknown(URI.create("http://" + name));
+            return polled(
+                    "Discovery of backend " + name, placeholder, new DiscoveryLookup(client, service), properties);
         }
         if (uri != null && DnsLookup.appliesTo(uri.getHost())) {
             DnsLookup lookup = new DnsLookup(uri, resolver.obtain());
@@ -102,9 +103,15 @@ public final class AddressSources implements AutoCloseable {
     }
 
     private AddressSource polled(
-            String subject, InstanceAddress place, PolledAddresses.Lookup lookup, BackendProperties properties) {
+            String subject, InstanceAddress placeholder, PolledAddresses.Lookup lookup, BackendProperties properties) {
         return new PolledAddresses(
-                        subject, place, lookup, properties.resolveInterval(), LOOKUP_TIMEOUT, scheduler, nanoClock)
+                        subject,
+                        placeholder,
+                        lookup,
+                        properties.resolveInterval(),
+                        LOOKUP_TIMEOUT,
+                        scheduler,
+                        nanoClock)
                 .start();
     }
 

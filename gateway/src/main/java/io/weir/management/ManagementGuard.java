@@ -43,8 +43,14 @@ final class ManagementGuard implements WebFilter, Ordered {
 
     private static final String REALM = "Bearer realm=\"weir management\"";
 
-    private static final Set<String> PAGE_PATHS =
-            Set.of("/dashboard", "/dashboard/dashboard.css", "/dashboard/dashboard.js");
+    private static final Set<String> PAGE_PATHS = Set.of(
+            "/dashboard",
+            "/dashboard/dashboard.css",
+            "/dashboard/dashboard.js",
+            "/dashboard/elements.js",
+            "/dashboard/limit.js",
+            "/dashboard/card.js",
+            "/dashboard/table.js");
 
     private final ManagementTokens tokens;
     private final AllowedHosts hosts;

@@ -106,7 +106,7 @@ public class WeirEndpoint {
      *     {@code action}
      * @param action {@code drain} or {@code return}
      * @param duration the time to live of the change, with a unit, 1s to 7d; null: it has no end
-     * @param limits all other members of the body, collected by {@link LimitsArgumentAdvisor}
+     * @param limits all other members of the body, collected by {@link OtherMembersAdvisor}
      */
     @WriteOperation
     public Mono<WebEndpointResponse<Object>> change(
@@ -170,7 +170,7 @@ public class WeirEndpoint {
             String name, Map<String, Object> limits, @Nullable Duration lasting, String by) {
         Map<String, String> values = new TreeMap<>();
         limits.forEach((limit, value) -> values.put(limit, String.valueOf(value)));
-        String release = values.get(LimitsArgumentAdvisor.LIMITS);
+        String release = values.get(OtherMembersAdvisor.LIMITS);
         if (release == null) {
             return changes.change(name, values, by, lasting);
         }
@@ -244,7 +244,7 @@ public class WeirEndpoint {
         if (duration == null) {
             return null;
         }
-        if (RELEASED.equals(word) || "return".equals(action) || limits.containsKey(LimitsArgumentAdvisor.LIMITS)) {
+        if (RELEASED.equals(word) || "return".equals(action) || limits.containsKey(OtherMembersAdvisor.LIMITS)) {
             throw new IllegalArgumentException("duration: " + duration + " (expected: none beside released or return)");
         }
         Duration lasting = DurationArgument.parse("duration", duration);

@@ -95,7 +95,7 @@ public class WeirFaultsEndpoint {
      * @param status for {@code abort}
      * @param afterBytes for {@code truncate}
      * @param duration the time after which the fault heals by itself
-     * @param unknown all other members of the body, collected by {@link FaultArgumentAdvisor}
+     * @param unknown all other members of the body, collected by {@link OtherMembersAdvisor}
      */
     @WriteOperation
     public Mono<WebEndpointResponse<Object>> start(

@@ -3,6 +3,7 @@ package io.weir.metrics;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Timer;
 import io.weir.accesslog.AccessLog;
+import io.weir.door.FrontDoor;
 import io.weir.drain.Drain;
 import io.weir.engine.Engine;
 import io.weir.engine.ExchangeOutcomes;
@@ -11,6 +12,7 @@ import io.weir.outcome.Reason;
 import io.weir.overload.OverloadGuard;
 import io.weir.overload.OverloadSampler;
 import io.weir.overload.ShedCause;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
@@ -23,8 +25,8 @@ public final class EdgeMeters implements AutoCloseable {
     /** The value of a tag that does not apply. */
     static final String NONE = "none";
 
-    /** Only the general door answers requests without an exchange. */
-    private static final String GENERAL = "general";
+    /** The values of the tag door, by the index of a route's timers. */
+    private static final List<String> DOORS = List.of(FrontDoor.COMPILED, FrontDoor.GENERAL, NONE);
 
     private static final double PERCENT = 100;
     private static final double NANOS_PER_SECOND = 1e9;
@@ -129,7 +131,8 @@ public final class EdgeMeters implements AutoCloseable {
      * duration is recorded as 0.
      */
     public void refused(Reason reason) {
-        Timer timer = timer(scope, refused, ExchangeOutcomes.index(reason), NONE, NONE);
+        int outcome = ExchangeOutcomes.index(reason);
+        Timer timer = timer(scope, refused, outcome, outcome, NONE, NONE);
         if (timer != null) {
             timer.record(0, TimeUnit.NANOSECONDS);
         }
@@ -152,30 +155,34 @@ public final class EdgeMeters implements AutoCloseable {
 
     /**
      * Counts a request that was answered on a route without an exchange: by the backend of an unprotected
-     * route, or by a filter.
+     * route, by a filter, by the redirect to https, or because it is a preflight request.
      *
-     * @param route the route's id
+     * @param route the route's id; {@code none}: no route was found
+     * @param door {@code compiled}, {@code general}, or {@code none} for the port that redirects
      */
-    public void answered(String route, int status, long totalNanos) {
-        record(route, ExchangeOutcomes.index(status), totalNanos);
+    public void answered(String route, String door, int status, long totalNanos) {
+        record(route, door, ExchangeOutcomes.index(status), totalNanos);
     }
 
     /**
-     * Counts a request that was refused on a route without an exchange: a filter failed.
+     * Counts a request that was refused on a route without an exchange: a filter failed, or a preflight
+     * request was refused.
      *
      * @param route the route's id
+     * @param door {@code compiled} or {@code general}
      */
-    public void failed(String route, Reason reason, long totalNanos) {
-        record(route, ExchangeOutcomes.index(reason), totalNanos);
+    public void failed(String route, String door, Reason reason, long totalNanos) {
+        record(route, door, ExchangeOutcomes.index(reason), totalNanos);
     }
 
-    private void record(String route, int outcome, long totalNanos) {
+    private void record(String route, String door, int outcome, long totalNanos) {
         RouteTimers known = answered.get(route);
         RouteTimers ofRoute = known == null ? create(route) : known;
         if (ofRoute == null) {
             return;
         }
-        Timer timer = timer(ofRoute.scope, ofRoute.timers, outcome, route, GENERAL);
+        int index = DOORS.indexOf(door) * ExchangeOutcomes.words().size() + outcome;
+        Timer timer = timer(ofRoute.scope, ofRoute.timers, index, outcome, route, door);
         if (timer != null) {
             timer.record(totalNanos, TimeUnit.NANOSECONDS);
         }
@@ -215,22 +222,27 @@ public final class EdgeMeters implements AutoCloseable {
     }
 
     private static @Nullable Timer timer(
-            MeterScope scope, AtomicReferenceArray<@Nullable Timer> timers, int outcome, String route, String door) {
-        Timer timer = timers.get(outcome);
+            MeterScope scope,
+            AtomicReferenceArray<@Nullable Timer> timers,
+            int index,
+            int outcome,
+            String route,
+            String door) {
+        Timer timer = timers.get(index);
         if (timer == null) {
             timer = scope.timerIfOpen(
                     Meters.REQUESTS, NONE, route, ExchangeOutcomes.words().get(outcome), door);
-            timers.set(outcome, timer);
+            timers.set(index, timer);
         }
         return timer;
     }
 
-    /** The timers of one route, by outcome. */
+    /** The timers of one route, by door and outcome. */
     private static final class RouteTimers {
 
         private final MeterScope scope;
-        private final AtomicReferenceArray<@Nullable Timer> timers =
-                new AtomicReferenceArray<>(ExchangeOutcomes.words().size());
+        private final AtomicReferenceArray<@Nullable Timer> timers = new AtomicReferenceArray<>(
+                DOORS.size() * ExchangeOutcomes.words().size());
 
         RouteTimers(MeterScope scope) {
             this.scope = scope;

@@ -27,8 +27,9 @@ public enum Meters {
             "Time from the decoded request head to the last byte of the answer flushed to the caller."
                     + " The tag outcome is the reason if the gateway answered itself, 'fallback' if a fallback"
                     + " answered, else the class of the backend's status, 1xx to 5xx. Requests refused before"
-                    + " their route was known have 'none' as backend, route and door. Requests answered by a"
-                    + " filter or by an unprotected route have 'none' as backend.",
+                    + " their route was known have 'none' as backend, route and door, and so have redirects to"
+                    + " https. Preflight requests, and requests answered by a filter or by an unprotected route"
+                    + " have 'none' as backend.",
             "backend",
             "route",
             "outcome",

@@ -45,9 +45,12 @@ public enum Reason {
     BAD_REQUEST("bad-request", 400, "http_request_error", "The request is malformed."),
     /** The request's body is larger than allowed. */
     PAYLOAD_TOO_LARGE("payload-too-large", 413, "http_request_error", "The request's body is too large."),
-    /** The connection's TLS name and certificate are those of another host than the request's. */
+    /**
+     * The connection's TLS name and certificate are those of another host than the request's, or a request of
+     * https came to the port that redirects to https.
+     */
     MISDIRECTED(
-            "misdirected", 421, "http_request_error", "The connection was opened for a host with another certificate."),
+            "misdirected", 421, "http_request_error", "The connection does not serve the request's host or scheme."),
     /** The request line is longer than allowed. */
     URI_TOO_LONG("uri-too-long", 414, "http_request_error", "The request's URI is too long."),
     /** The request's header section is larger than allowed. */

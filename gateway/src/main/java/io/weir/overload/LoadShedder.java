@@ -9,11 +9,11 @@ import java.util.concurrent.TimeUnit;
  * distributes that share over the priorities.
  *
  * <p>It begins with a standing delay above the target, and then follows every iteration. The share is the sum
- * of two parts, as in PIE (Pan et al., RFC 8033): one follows the present delay above the target, and is 1
- * one interval above it; the other sums up that excess over time, and so finds the share at which the delay
- * rests near the target. The first part drains the backlog in a few iterations. The sum alone would find the
- * share too, but would overshoot: a delay is itself the sum of past overload. The shorter one of the last two
- * iterations counts, so that a pause changes nothing.
+ * of two parts, as in PIE (Pan et al., RFC 8033): the first one follows the excess of the present delay above
+ * the target, and is 1 at an excess of one interval; the second one sums up the excess over time, and so
+ * finds the share at which the delay rests near the target. The first part drains the backlog in a few
+ * iterations. The sum alone would find the share too, but would overshoot: a delay is itself the sum of past
+ * overload. The shorter one of the last two iterations counts, so that a pause changes nothing.
  *
  * <p>The excess counts squared (PIE also slows its law at low shares): a delay of 18 ms refuses nothing
  * at first, one of 50 ms 16 %. A loop that is close to its capacity, or whose callers wait for their answers
@@ -24,9 +24,9 @@ import java.util.concurrent.TimeUnit;
  * interval, and the shedding ends with it.
  *
  * <p>The share falls on sheddable requests first, then on normal ones; each class receives only the part that
- * the lower ones cannot take, in proportion to the requests of the last moments. Of the proportional part
- * only the fraction of critical requests counts for them: a short backlog must not refuse critical calls as
- * long as there are others to refuse.
+ * the lower ones cannot take, in proportion to the requests of the last moments. For critical requests, the
+ * first part counts only in proportion to their fraction of all requests: a short backlog must not refuse
+ * critical calls while there are others to refuse.
  */
 // Concurrency: confined to the event loop, except share() and takeHighestShare(), which read volatile fields.
 // The sampler can lose a highest share that the loop writes at the same time, as in LoopDelay.
@@ -156,7 +156,7 @@ final class LoadShedder {
         previousNanos = delayNanos;
         sum = 0;
         Arrays.fill(arrived, 0);
-        // Until requests have arrived, as if all were normal.
+        // All requests count as normal until some have arrived.
         arrived[Priority.NORMAL.ordinal()] = 1;
     }
 

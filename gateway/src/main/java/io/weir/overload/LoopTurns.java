@@ -50,7 +50,7 @@ final class LoopTurns {
         }
     }
 
-    /** Runs all waiting tasks: no further iteration is announced. */
+    /** Runs all waiting tasks, since {@link #nextIteration} is not called any more. */
     void close() {
         while (!waiting.isEmpty()) {
             nextIteration();

@@ -24,8 +24,8 @@ public final class OverloadSampler implements AutoCloseable {
     static final int PERIOD_MILLIS = 100;
 
     /**
-     * An overload ends after a second without any, so that the log has one line for its start and one for its
-     * end.
+     * An overload counts as over after a second of samples without overload, so that the log has one line for
+     * its start and one for its end.
      */
     private static final int CALM_SAMPLES = 10;
 

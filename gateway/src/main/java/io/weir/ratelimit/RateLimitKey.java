@@ -6,14 +6,15 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
 import java.util.Iterator;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The part of a request that determines the caller whose quota it uses. Immutable.
  *
- * <p>A key never has more than {@value #MAX_LENGTH} characters: a longer value of a header field is replaced
- * by its SHA-256, since callers choose the values and the gateway remembers them.
+ * <p>A key never has more than {@value #MAX_LENGTH} characters: a longer value of a header field or claim is
+ * replaced by its SHA-256, since callers choose the values and the gateway remembers them.
  */
 final class RateLimitKey {
 
@@ -25,12 +26,20 @@ final class RateLimitKey {
     private static final String HEADER_PREFIX = "header:";
     private static final int MAX_LENGTH = 128;
 
-    private final boolean isAddress;
-    private final @Nullable String header;
+    private enum KeyPart {
+        ADDRESS,
+        ROUTE,
+        HEADER,
+        CLAIM
+    }
 
-    private RateLimitKey(boolean isAddress, @Nullable String header) {
-        this.isAddress = isAddress;
-        this.header = header;
+    private final KeyPart part;
+    /** Of the header field or claim. */
+    private final String name;
+
+    private RateLimitKey(KeyPart part, String name) {
+        this.part = part;
+        this.name = name;
     }
 
     /**
@@ -40,15 +49,19 @@ final class RateLimitKey {
      */
     static RateLimitKey parse(String text) {
         if (text.equals(CLIENT_ADDRESS)) {
-            return new RateLimitKey(true, null);
+            return new RateLimitKey(KeyPart.ADDRESS, "");
         }
         if (text.equals(ROUTE)) {
-            return new RateLimitKey(false, null);
+            return new RateLimitKey(KeyPart.ROUTE, "");
         }
         if (text.startsWith(HEADER_PREFIX) && text.length() > HEADER_PREFIX.length()) {
-            return new RateLimitKey(false, text.substring(HEADER_PREFIX.length()));
+            return new RateLimitKey(KeyPart.HEADER, text.substring(HEADER_PREFIX.length()));
         }
-        throw new IllegalArgumentException("key: " + text + " (expected: client-address, header:NAME or route)");
+        if (text.startsWith(RateLimitProperties.CLAIM) && text.length() > RateLimitProperties.CLAIM.length()) {
+            return new RateLimitKey(KeyPart.CLAIM, text.substring(RateLimitProperties.CLAIM.length()));
+        }
+        throw new IllegalArgumentException(
+                "key: " + text + " (expected: client-address, header:NAME, claim:NAME or route)");
     }
 
     /**
@@ -57,22 +70,29 @@ final class RateLimitKey {
      * @param head the request's head as received
      * @param clientNetwork the caller's address, or of an IPv6 address its network; asked only if it is
      *     the key
+     * @param callerByClaim the caller as a claim of its verified token names it; null: the token has no such
+     *     claim; asked only if it is the key
      */
-    String of(HttpHeaders head, Supplier<String> clientNetwork) {
-        if (isAddress) {
-            return clientNetwork.get();
-        }
-        return header == null ? SHARED : value(head, header);
+    String of(HttpHeaders head, Supplier<String> clientNetwork, Function<String, @Nullable String> callerByClaim) {
+        return switch (part) {
+            case ADDRESS -> clientNetwork.get();
+            case ROUTE -> SHARED;
+            case HEADER -> value(head, name);
+            case CLAIM -> {
+                String caller = callerByClaim.apply(name);
+                yield caller == null ? SHARED : bounded(caller);
+            }
+        };
     }
 
     /**
-     * The key of a request in a counter outside of the gateway. Header values may be secrets of callers, so
-     * they leave the gateway as SHA-256 only.
+     * The key of a request in a counter outside of the gateway. Header values may be secrets of callers, and
+     * claims may be personal, so they leave the gateway as SHA-256 only.
      *
      * @param key the result of {@link #of}
      */
     String outside(String key) {
-        return isAddress || key.equals(SHARED) ? key : digest(key);
+        return part == KeyPart.ADDRESS || key.equals(SHARED) ? key : digest(key);
     }
 
     /**
@@ -88,6 +108,10 @@ final class RateLimitKey {
         if (values.hasNext()) {
             return SHARED;
         }
+        return bounded(value);
+    }
+
+    private static String bounded(String value) {
         return value.length() <= MAX_LENGTH ? value : digest(value);
     }
 

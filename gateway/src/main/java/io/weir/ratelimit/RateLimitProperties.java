@@ -18,7 +18,9 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param key the callers that share a quota; {@code client-address}: each address, behind
  *     {@code edge.trusted-proxies} the one that the proxies report, and each IPv6 network of 64 bits;
  *     {@code header:NAME}: each value of a header field, and all requests together in which the field is
- *     missing, empty or repeated; {@code route}: all callers of the route.
+ *     missing, empty or repeated; {@code claim:NAME}: each value of a claim of the verified token, apart for
+ *     each issuer, and all requests together whose token has no such claim or a list in it (a dot leads to a
+ *     nested claim; only with {@code authentication.issuers}); {@code route}: all callers of the route.
  * @param permits requests for each {@code period} in the long run; 1 to 1000000. Required.
  * @param period the time in which {@code permits} requests are allowed; 1s to 1d. Permits return evenly: with
  *     60 in 1m, one each second.
@@ -34,8 +36,8 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
 public record RateLimitProperties(
         @DefaultValue("client-address")
         @Pattern(
-                regexp = "client-address|route|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+",
-                message = "client-address, header:NAME or route")
+                regexp = "client-address|route|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|claim:[^\\s=]{1,100}",
+                message = "client-address, header:NAME, claim:NAME or route")
         String key,
 
         @NotNull @Min(1) @Max(1_000_000) Integer permits,
@@ -47,6 +49,9 @@ public record RateLimitProperties(
         @DefaultValue("100000") @Min(1_000) @Max(10_000_000) int maxKeys,
         @DefaultValue("true") boolean enforce,
         @DefaultValue("false") boolean shared) {
+
+    /** The prefix of a key that is a claim of the caller's verified token. */
+    public static final String CLAIM = "claim:";
 
     /** The configured {@code burst}, or its default. */
     public int burstOrDefault() {

@@ -6,6 +6,7 @@ import io.netty.util.AsciiString;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -108,12 +109,18 @@ public final class RateLimiter {
      * @param head the request's head as received
      * @param clientNetwork the caller's address, or of an IPv6 address its network; asked only if it is
      *     the key
+     * @param callerByClaim the caller as a claim of its verified token names it, null: it does not; asked
+     *     only if it is the key
      * @param receiver receives the quota on any thread; null: the counter has failed, and {@link #take}
      *     decides. Not called if the counter hangs.
      */
-    public void takeShared(HttpHeaders head, Supplier<String> clientNetwork, Consumer<@Nullable Quota> receiver) {
+    public void takeShared(
+            HttpHeaders head,
+            Supplier<String> clientNetwork,
+            Function<String, @Nullable String> callerByClaim,
+            Consumer<@Nullable Quota> receiver) {
         SharedBuckets buckets = Objects.requireNonNull(shared, "shared");
-        buckets.take(sharedPrefix + key.outside(key.of(head, clientNetwork)), sharedRate)
+        buckets.take(sharedPrefix + key.outside(key.of(head, clientNetwork, callerByClaim)), sharedRate)
                 .whenComplete((taken, failure) -> receiver.accept(
                         failure != null
                                 ? null
@@ -126,12 +133,16 @@ public final class RateLimiter {
      * @param head the request's head as received
      * @param clientNetwork the caller's address, or of an IPv6 address its network; asked only if it is
      *     the key
+     * @param callerByClaim the caller as a claim of its verified token names it, null: it does not; asked
+     *     only if it is the key
      */
-    public Quota take(HttpHeaders head, Supplier<String> clientNetwork) {
+    public Quota take(
+            HttpHeaders head, Supplier<String> clientNetwork, Function<String, @Nullable String> callerByClaim) {
         if (shared != null) {
             shared.decidedLocally();
         }
-        ConsumptionProbe probe = buckets.of(key.of(head, clientNetwork)).tryConsumeAndReturnRemaining(1);
+        ConsumptionProbe probe =
+                buckets.of(key.of(head, clientNetwork, callerByClaim)).tryConsumeAndReturnRemaining(1);
         long remaining = probe.getRemainingTokens();
         return new Quota(
                 policy,

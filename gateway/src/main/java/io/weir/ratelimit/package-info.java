@@ -22,7 +22,10 @@
  * <p><b>Keys.</b> {@link io.weir.ratelimit.RateLimitKey} derives the key from the head as received, so both
  * doors read the same. IPv6 addresses count by their network of 64 bits, since one caller has all addresses
  * in it. Requests without the header field share one bucket: otherwise a caller would escape its quota by
- * leaving the field out.
+ * leaving the field out. A claim names the caller together with the token's issuer, since two issuers may
+ * know callers of the same name; requests whose token lacks the claim share one bucket, too. They are not
+ * refused: {@code authentication.claims} decides who may use a route, and a rate limit how often. The engine
+ * verifies the token before it asks for the quota, so that a forged token uses up no quota of its owner.
  *
  * <p><b>Memory.</b> Callers choose keys, so {@link io.weir.ratelimit.Buckets} bounds them. A full bucket
  * carries no information, and is forgotten after the time that an empty one needs to fill. At the bound, the
@@ -59,9 +62,9 @@
  * Nothing of Lettuce is loaded unless Redis is configured.
  *
  * <p>Limitations: without Redis, several gateways together let through a multiple. Redis Cluster is not
- * supported. A claim of a token cannot be a key: the gateway does not verify tokens. A caller can choose the
- * value of any header field that no proxy in front of the gateway sets or verifies. On the general door,
- * Spring Cloud Gateway's filters run before the limit.
+ * supported. A caller can choose the value of any header field that no proxy in front of the gateway sets or
+ * verifies. A request that authentication refuses takes no permit: no rate limit bounds invalid tokens. On
+ * the general door, Spring Cloud Gateway's filters run before the limit.
  */
 @NullMarked
 package io.weir.ratelimit;

@@ -94,6 +94,11 @@ class AuthenticationIT {
                 .route("protected", "orders", "authentication: { issuers: [corp] }")
                 .route("scoped", "orders", "authentication: { issuers: [corp], scopes: [orders.read] }")
                 .route("silent", "orders", "authentication: { issuers: [silent] }")
+                .route(
+                        "quota",
+                        "orders",
+                        "authentication: { issuers: [ corp ] }",
+                        "rate-limit: { key: \"claim:sub\", permits: 1, period: 1h }")
                 .route("open", "orders")
                 .filtered(
                         "filtered",
@@ -222,6 +227,18 @@ class AuthenticationIT {
                 .isEqualTo("Bearer error=\"insufficient_scope\", scope=\"orders.read\"");
         assertThat(get(door, "scoped", "2", reader).status()).isEqualTo(200);
         received.take();
+    }
+
+    @Door.Each
+    void givesEachCallerAQuotaByAClaimOfItsToken(Door door) throws Exception {
+        String bob = bearer(TestIssuer.token(TestIssuer.FIRST, Instant.now(), claims -> claims.subject("bob")));
+
+        assertThat(get(door, "quota", "1").status()).as("uses no quota").isEqualTo(401);
+        assertThat(get(door, "quota", "2", alice()).header("ratelimit")).startsWith("\"default\";r=0;");
+        TestCaller.Answer refused = get(door, "quota", "3", alice());
+        assertThat(get(door, "quota", "4", bob).status()).isEqualTo(200);
+
+        assertRefused(gateway, door, "quota", door.path("quota", "3"), refused, Reason.RATE_LIMITED);
     }
 
     @Door.Each

@@ -74,7 +74,7 @@ class AuthenticationRuleTest {
 
     private AuthenticationRule rule(List<String> scopes, List<String> claims, @Nullable String identityHeader) {
         return new AuthenticationRule(
-                new RouteAuthenticationProperties(List.of("corp"), scopes, claims, false),
+                new RouteAuthenticationProperties(List.of("corp"), scopes, claims, false, List.of()),
                 List.of(issuer),
                 identityHeader);
     }
@@ -344,6 +344,22 @@ class AuthenticationRuleTest {
     }
 
     @Test
+    void namesTheCallerByAClaimTogetherWithTheIssuer() {
+        know(TestIssuer.FIRST);
+        VerifiedToken token = (VerifiedToken) rule().check(bearer(changed(claims -> claims.claim("level", 3)
+                .claim("empty", "")
+                .claim("roles", List.of("admin"))
+                .claim("realm", Map.of("team", "red")))));
+
+        assertThat(token.callerBy("sub")).isEqualTo("alice https://id.example");
+        assertThat(token.callerBy("level")).isEqualTo("3 https://id.example");
+        assertThat(token.callerBy("realm.team")).isEqualTo("red https://id.example");
+        for (String none : List.of("missing", "empty", "roles", "realm", "sub.name")) {
+            assertThat(token.callerBy(none)).as(none).isNull();
+        }
+    }
+
+    @Test
     void findsTheIssuerOfATokenAmongSeveral() {
         know(TestIssuer.FIRST);
         IssuerProperties partner = new IssuerProperties(
@@ -363,7 +379,7 @@ class AuthenticationRuleTest {
                 () -> clock.millis() * 1_000_000,
                 () -> 0);
         AuthenticationRule rule = new AuthenticationRule(
-                new RouteAuthenticationProperties(List.of("corp", "partner"), List.of(), List.of(), false),
+                new RouteAuthenticationProperties(List.of("corp", "partner"), List.of(), List.of(), false, List.of()),
                 List.of(issuer, new Issuer("partner", partner, partnersKeys, clock)),
                 null);
         JWTClaimsSet.Builder claims =

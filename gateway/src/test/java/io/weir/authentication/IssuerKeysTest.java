@@ -111,15 +111,15 @@ class IssuerKeysTest {
         assertThat(source.fetches).hasSize(1);
 
         for (int i = 0; i < 1000; i++) {
-            assertThat(keys.fetchUnknown()).isNotNull();
+            assertThat(keys.fetchForUnknownKey()).isNotNull();
         }
         assertThat(source.fetches).hasSize(2);
         source.answer(KEYS);
         for (int i = 0; i < 1000; i++) {
-            assertThat(keys.fetchUnknown()).isNull();
+            assertThat(keys.fetchForUnknownKey()).isNull();
         }
         nanos += Duration.ofSeconds(10).toNanos();
-        assertThat(keys.fetchUnknown()).isNotNull();
+        assertThat(keys.fetchForUnknownKey()).isNotNull();
 
         assertThat(source.fetches).hasSize(3);
     }
@@ -129,14 +129,14 @@ class IssuerKeysTest {
         pass(Duration.ZERO);
         source.fail();
 
-        assertThat(keys.fetchUnknown()).isNull();
+        assertThat(keys.fetchForUnknownKey()).isNull();
         assertThat(source.fetches).hasSize(1);
     }
 
     @Test
     void wakesEachWaitingRequestOnce() {
         AtomicInteger woken = new AtomicInteger();
-        KeyFetch fetch = Objects.requireNonNull(keys.fetchUnknown());
+        KeyFetch fetch = Objects.requireNonNull(keys.fetchForUnknownKey());
         fetch.whenEnded(() -> {
             throw new IllegalStateException("its event loop has stopped");
         });
@@ -152,7 +152,7 @@ class IssuerKeysTest {
 
     @Test
     void letsABoundedNumberOfRequestsWait() {
-        KeyFetch fetch = Objects.requireNonNull(keys.fetchUnknown());
+        KeyFetch fetch = Objects.requireNonNull(keys.fetchForUnknownKey());
         for (int i = 0; i < KeyFetch.MAX_WAITING; i++) {
             assertThat(fetch.whenEnded(() -> {})).isTrue();
         }
@@ -176,6 +176,6 @@ class IssuerKeysTest {
 
         assertThat(broken.inForce()).isSameAs(KEYS);
         assertThat(broken.failed()).isEqualTo(1);
-        assertThat(broken.fetchUnknown()).isNull();
+        assertThat(broken.fetchForUnknownKey()).isNull();
     }
 }

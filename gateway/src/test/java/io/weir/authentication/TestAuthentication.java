@@ -14,7 +14,7 @@ public final class TestAuthentication {
     /** A rule that requires a token, and these scopes. */
     public AuthenticationRule rule(String... scopes) {
         return new AuthenticationRule(
-                new RouteAuthenticationProperties(List.of("corp"), List.of(scopes), List.of(), false),
+                new RouteAuthenticationProperties(List.of("corp"), List.of(scopes), List.of(), false, List.of()),
                 List.of(issuer),
                 null);
     }
@@ -24,10 +24,12 @@ public final class TestAuthentication {
         return issuer;
     }
 
-    /** A rule that requires a client certificate only. */
-    public static AuthenticationRule certificate() {
+    /** A rule that requires a client certificate only, of one of these patterns. */
+    public static AuthenticationRule certificate(String... patterns) {
         return new AuthenticationRule(
-                new RouteAuthenticationProperties(List.of(), List.of(), List.of(), true), List.of(), null);
+                new RouteAuthenticationProperties(List.of(), List.of(), List.of(), true, List.of(patterns)),
+                List.of(),
+                null);
     }
 
     /** The keys are known. */

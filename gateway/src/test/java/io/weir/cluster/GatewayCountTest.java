@@ -12,6 +12,7 @@ import java.net.UnknownHostException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -22,6 +23,7 @@ import org.junit.jupiter.api.Timeout;
 class GatewayCountTest {
 
     private static final Duration REFRESH = Duration.ofSeconds(2);
+    private static final Duration PATIENCE = Duration.ofSeconds(20);
 
     private final List<Integer> counts = new CopyOnWriteArrayList<>();
     private final List<Integer> ranks = new CopyOnWriteArrayList<>();
@@ -143,6 +145,45 @@ class GatewayCountTest {
             dns.advance(Duration.ofNanos(1));
             assertThat(dns.asked).isEqualTo(2);
         }
+    }
+
+    /** The wait counts from the start of the count: other waits of a start may run at the same time. */
+    @Test
+    void endsTheWaitForTheFirstAnswerAfterABoundedTime() {
+        VirtualDns dns = new VirtualDns(2);
+        dns.isLate = true;
+        try (GatewayCount count = virtual(dns)) {
+            CompletableFuture<Void> waiting = CompletableFuture.runAsync(() -> count.awaitFirst(10));
+            dns.advance(GatewayCount.FIRST_TIMEOUT.minusNanos(1));
+            assertThat(waiting).isNotDone();
+
+            dns.advance(Duration.ofNanos(1));
+            assertThat(waiting).succeedsWithin(PATIENCE);
+            assertThat(count.gateways()).isZero();
+
+            dns.answer();
+            assertThat(counts).containsExactly(2);
+        }
+    }
+
+    @Test
+    void endsTheWaitForTheFirstAnswerWithTheAnswerOrItsClose() {
+        VirtualDns dns = new VirtualDns(2);
+        dns.isLate = true;
+        CompletableFuture<Void> waiting;
+        try (GatewayCount count = virtual(dns)) {
+            dns.advance(Duration.ZERO);
+            waiting = CompletableFuture.runAsync(() -> count.awaitFirst(10));
+            assertThat(waiting).isNotDone();
+            dns.answer();
+            assertThat(waiting).succeedsWithin(PATIENCE);
+        }
+        VirtualDns silent = new VirtualDns(2);
+        silent.isLate = true;
+        try (GatewayCount count = virtual(silent)) {
+            waiting = CompletableFuture.runAsync(() -> count.awaitFirst(10));
+        }
+        assertThat(waiting).succeedsWithin(PATIENCE);
     }
 
     @Test
@@ -290,9 +331,11 @@ class GatewayCountTest {
     }
 
     private GatewayCount count(FakeDns dns) {
-        return new GatewayCount(
+        GatewayCount count = new GatewayCount(
                 FakeDns.NAME,
                 new ClusterProperties(FakeDns.NAME, dns.address(), Duration.ofMillis(100), 10),
                 this::accept);
+        count.awaitFirst(10);
+        return count;
     }
 }

@@ -1,8 +1,25 @@
 package io.weir.dashboard;
 
+import static io.weir.dashboard.TestBrowser.assertFitsInWidth;
+import static io.weir.dashboard.TestBrowser.assertFocused;
+import static io.weir.dashboard.TestBrowser.assertNoBrowserErrors;
+import static io.weir.dashboard.TestBrowser.awaitLive;
+import static io.weir.dashboard.TestBrowser.awaitText;
+import static io.weir.dashboard.TestBrowser.browser;
+import static io.weir.dashboard.TestBrowser.click;
+import static io.weir.dashboard.TestBrowser.evaluate;
+import static io.weir.dashboard.TestBrowser.faintTexts;
+import static io.weir.dashboard.TestBrowser.isFocused;
+import static io.weir.dashboard.TestBrowser.luminance;
+import static io.weir.dashboard.TestBrowser.open;
+import static io.weir.dashboard.TestBrowser.press;
+import static io.weir.dashboard.TestBrowser.tabTo;
+import static io.weir.dashboard.TestBrowser.takePicture;
+import static io.weir.dashboard.TestBrowser.useDesktop;
+import static io.weir.dashboard.TestBrowser.usePhone;
+import static io.weir.dashboard.TestBrowser.useScheme;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.github.resilience4j.circuitbreaker.CircuitBreaker.State;
 import io.weir.limit.LimitInForce;
@@ -19,15 +36,15 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
-import java.util.logging.Level;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
@@ -36,9 +53,12 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.MethodOrderer;
+import org.junit.jupiter.api.MethodOrdererContext;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInfo;
+import org.junit.jupiter.api.TestMethodOrder;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.api.io.TempDir;
@@ -46,26 +66,17 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.openqa.selenium.By;
 import org.openqa.selenium.Keys;
-import org.openqa.selenium.OutputType;
-import org.openqa.selenium.StaleElementReferenceException;
 import org.openqa.selenium.WebElement;
-import org.openqa.selenium.chrome.ChromeDriver;
-import org.openqa.selenium.chrome.ChromeDriverService;
-import org.openqa.selenium.chrome.ChromeOptions;
-import org.openqa.selenium.interactions.Actions;
-import org.openqa.selenium.logging.LogType;
-import org.openqa.selenium.logging.LoggingPreferences;
 
 /**
  * The dashboard in a real browser, Debian's Chromium with its driver. Skipped if they are not installed,
  * unless {@code -Dbrowser=required}.
  */
 @Timeout(180)
+@TestMethodOrder(DashboardBrowserIT.SharedGatewayFirst.class)
 class DashboardBrowserIT {
 
-    private static final Path CHROMIUM = Path.of("/usr/bin/chromium");
-    private static final Path DRIVER = Path.of("/usr/bin/chromedriver");
-    /** A test that starts a gateway of its own. */
+    /** A test that starts a gateway of its own; the others share one, and run first. */
     private static final String OWN_GATEWAY = "own-gateway";
 
     private static final String TOKEN = "0123456789abcdef0123";
@@ -73,67 +84,75 @@ class DashboardBrowserIT {
     @TempDir
     static Path profile;
 
-    private static @Nullable ChromeDriver started;
-
-    private TestBackend backend;
+    private static TestBackend backend;
+    /** Started by the first test that needs it. */
+    private static @Nullable TestGateway shared;
+    /** The shared gateway's file, as it was at the start. */
+    private static String original = "";
 
     @SuppressWarnings("NullAway.Init") // Before each test, or by the test.
     private TestGateway gateway;
 
     @BeforeAll
     static void startBrowser() {
-        boolean installed = Files.isExecutable(CHROMIUM) && Files.isExecutable(DRIVER);
-        if ("required".equals(System.getProperty("browser"))) {
-            assertThat(installed)
-                    .as("%s and %s are installed", CHROMIUM, DRIVER)
-                    .isTrue();
-        }
-        assumeTrue(
-                installed, () -> "no " + CHROMIUM + " with " + DRIVER + ": apt-get install chromium chromium-driver");
-        ChromeOptions options = new ChromeOptions();
-        options.setBinary(CHROMIUM.toFile());
-        options.addArguments(
-                "--headless",
-                "--no-sandbox",
-                "--disable-gpu",
-                "--disable-dev-shm-usage",
-                "--disable-quic",
-                "--no-first-run",
-                "--disable-background-networking",
-                "--disable-component-update",
-                "--disable-sync",
-                "--window-size=1360,1000",
-                "--user-data-dir=" + profile);
-        LoggingPreferences logs = new LoggingPreferences();
-        logs.enable(LogType.BROWSER, Level.ALL);
-        options.setCapability("goog:loggingPrefs", logs);
-        ChromeDriverService service = new ChromeDriverService.Builder()
-                .usingDriverExecutable(DRIVER.toFile())
-                .usingAnyFreePort()
-                .build();
-        started = new ChromeDriver(service, options);
+        TestBrowser.start(profile);
+        backend = TestBackend.healthy();
     }
 
     @AfterAll
     static void stopBrowser() {
-        if (started != null) {
-            started.quit();
+        TestBrowser.stop();
+        closeShared();
+        if (backend != null) {
+            backend.close();
+        }
+    }
+
+    private static void closeShared() {
+        if (shared != null) {
+            shared.close();
+            shared = null;
+        }
+    }
+
+    /** The shared gateway ends before others start: the end of one would end the event loops of all. */
+    static final class SharedGatewayFirst implements MethodOrderer {
+
+        @Override
+        public void orderMethods(MethodOrdererContext context) {
+            context.getMethodDescriptors()
+                    .sort(Comparator.comparing(
+                            method -> method.findAnnotation(Tag.class).isPresent()));
         }
     }
 
     @BeforeEach
-    void startGateway(TestInfo test) {
-        backend = TestBackend.healthy();
-        if (!test.getTags().contains(OWN_GATEWAY)) {
-            gateway = setup().start();
+    void startGateway(TestInfo test) throws IOException {
+        backend.behave(TestBackend.ECHO);
+        if (test.getTags().contains(OWN_GATEWAY)) {
+            closeShared();
+        } else {
+            if (shared == null) {
+                shared = setup().backend("patient", backend.uri(), "recovery: { probe-interval: 50s }")
+                        .start();
+                original = Files.readString(shared.file());
+            }
+            gateway = shared;
         }
     }
 
+    /** Ends a gateway of the test's own; undoes the changes of the test in the shared one. */
     @AfterEach
-    void stopGateway() {
-        if (gateway != null) {
+    void restoreGateway() {
+        if (gateway == null) {
+            return;
+        }
+        if (gateway != shared) {
             gateway.close();
-            backend.close();
+        } else {
+            gateway.rewrite(original);
+            assertThat(reload().problems()).isEmpty();
+            gateway.calm();
         }
     }
 
@@ -150,51 +169,8 @@ class DashboardBrowserIT {
                 .route("orders", "orders");
     }
 
-    private static ChromeDriver browser() {
-        ChromeDriver browser = started;
-        if (browser == null) {
-            throw new IllegalStateException("browser not started");
-        }
-        return browser;
-    }
-
-    private static void open(int port) {
-        browser().get("http://127.0.0.1:" + port + "/dashboard");
-    }
-
-    private static void awaitLive() {
-        awaitText("#connection", "Live");
-    }
-
-    private static void awaitText(String selector, String text) {
-        await().ignoreException(StaleElementReferenceException.class)
-                .untilAsserted(() -> assertThat(browser().findElements(By.cssSelector(selector)))
-                        .extracting(WebElement::getText)
-                        .anySatisfy(shown -> assertThat(shown).contains(text)));
-    }
-
     private static String card(String name) {
         return "[data-backend='" + name + "']";
-    }
-
-    private static void click(String selector) {
-        browser().findElement(By.cssSelector(selector)).click();
-    }
-
-    /** The result of a script in the page. */
-    private static <T> T evaluate(String script, Class<T> type) {
-        return type.cast(Objects.requireNonNull(browser().executeScript(script), script));
-    }
-
-    /**
-     * No violation of the content security policy, and no failed script; failed requests to the gateway are
-     * ignored.
-     */
-    private static void assertNoBrowserErrors() {
-        assertThat(browser().manage().logs().get(LogType.BROWSER).getAll())
-                .filteredOn(entry -> !entry.getMessage().contains("ERR_")
-                        && !entry.getMessage().contains("Failed to load resource"))
-                .isEmpty();
     }
 
     @Test
@@ -308,7 +284,7 @@ class DashboardBrowserIT {
         assertThat(limitOf("orders")).isEqualTo("Limit 7 (fixed)");
         assertThat(text("orders")).doesNotContain("Answers/s").doesNotContain("At limit");
         await().untilAsserted(() -> assertThat(drawn("orders", ".limit .line"))
-                .matches("M[0-9]+,2.0H.*")
+                .matches("M[0-9]+,[0-9.]+H.*")
                 .doesNotContain("undefined"));
         assertNoBrowserErrors();
     }
@@ -392,10 +368,7 @@ class DashboardBrowserIT {
      * The page shows whole seconds above ten; the countdown starts at 50 seconds, with a jitter of a tenth.
      */
     @Test
-    @Tag(OWN_GATEWAY)
     void showsTheTimeToABreakersNextProbe() {
-        gateway = setup().backend("patient", backend.uri(), "recovery: { probe-interval: 50s }")
-                .start();
         open(gateway.managementPort());
         awaitLive();
         gateway.backend("patient").health().resilience4j().transitionToOpenState();
@@ -474,78 +447,36 @@ class DashboardBrowserIT {
     void followsTheSystemsColourSchemeWithReadableContrast(String scheme) throws IOException {
         refuse();
         try {
-            browser()
-                    .executeCdpCommand(
-                            "Emulation.setEmulatedMedia",
-                            Map.of("features", List.of(Map.of("name", "prefers-color-scheme", "value", scheme))));
+            useScheme(scheme);
             open(gateway.managementPort());
             awaitLive();
             awaitText(card("orders"), "closed");
             awaitText("#refused-problems", "soon");
-            double ground = evaluate(LUMINANCE + "return luminance(ground(document.body))", Number.class)
-                    .doubleValue();
             if (scheme.equals("light")) {
-                assertThat(ground).isGreaterThan(0.8);
+                assertThat(luminance()).isGreaterThan(0.8);
             } else {
-                assertThat(ground).isLessThan(0.1);
+                assertThat(luminance()).isLessThan(0.1);
             }
-            assertThat(evaluate(LUMINANCE + """
-                            const faint = [];
-                            for (const node of document.querySelectorAll('body *')) {
-                              const words = [...node.childNodes].some(child => child.nodeType === 3 && child.data.trim());
-                              if (!words || !node.checkVisibility() || node.matches('script, option, .skip')) continue;
-                              const [one, other] = [luminance(rgb(getComputedStyle(node).color)), luminance(ground(node))];
-                              const contrast = (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
-                              if (contrast < 4.5) faint.push(`${node.tagName}.${node.className} ${contrast.toFixed(2)}`);
-                            }
-                            return faint.join()
-                            """, String.class)).isEmpty();
+            assertThat(faintTexts()).isEmpty();
         } finally {
-            browser().executeCdpCommand("Emulation.setEmulatedMedia", Map.of("features", List.of()));
+            useDesktop();
         }
     }
 
-    /**
-     * The luminance of a colour, as defined by WCAG, and the background colour of a node, in any notation.
-     */
-    private static final String LUMINANCE = """
-            const context = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
-            const rgb = (colour) => {
-              context.clearRect(0, 0, 1, 1);
-              context.fillStyle = colour;
-              context.fillRect(0, 0, 1, 1);
-              return [...context.getImageData(0, 0, 1, 1).data];
-            };
-            const luminance = ([r, g, b]) => [[r, 0.2126], [g, 0.7152], [b, 0.0722]]
-              .map(([c, weight]) => weight * (c / 255 <= 0.04045 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4))
-              .reduce((sum, part) => sum + part);
-            const ground = (node) => {
-              for (let at = node; at; at = at.parentElement) {
-                const colour = rgb(getComputedStyle(at).backgroundColor);
-                if (colour[3] === 255) return colour;
-              }
-              return [255, 255, 255, 255];
-            };
-            """;
-
     /** Sorted by name, the failing backend would be last. */
     @Test
-    @Tag(OWN_GATEWAY)
     void movesAFailingBackendToTheTopAndBackAfterItsRecovery() throws IOException {
-        gateway = setup().backend("billing", backend.uri())
-                .backend("accounts", backend.uri())
-                .start();
         open(gateway.managementPort());
         awaitLive();
-        awaitCards("accounts", "billing", "neighbour", "orders");
+        awaitCards("neighbour", "orders", "patient");
 
         gateway.backend("orders").health().resilience4j().transitionToOpenState();
-        awaitCards("orders", "accounts", "billing", "neighbour");
+        awaitCards("orders", "neighbour", "patient");
         gateway.assertNeighbourUnharmed();
         awaitText(card("orders") + " .badge", "open");
 
         gateway.backend("orders").health().resilience4j().transitionToClosedState();
-        awaitCards("accounts", "billing", "neighbour", "orders");
+        awaitCards("neighbour", "orders", "patient");
         assertNoBrowserErrors();
     }
 
@@ -571,7 +502,7 @@ class DashboardBrowserIT {
         await().until(() -> gateway.backend("orders").health().state() == State.FORCED_OPEN);
         awaitText(card("orders") + " .badge", "forced-open");
         awaitText(card("orders"), "breaker forced open, until ");
-        awaitText("#recent-events", "The breaker was forced open, until ");
+        awaitText("#recent-events li:first-child", "The breaker was forced open, until ");
 
         click(card("orders") + " [data-action=released]");
         click("#ask-yes");
@@ -607,28 +538,6 @@ class DashboardBrowserIT {
         press(Keys.ENTER);
         await().until(() -> gateway.backend("orders").health().state() == State.CLOSED);
         assertNoBrowserErrors();
-    }
-
-    /** Presses the tab key until this control has the focus. */
-    private static void tabTo(String selector) {
-        List<String> passed = new ArrayList<>();
-        while (!isFocused(selector)) {
-            passed.add(browser().switchTo().activeElement().getTagName());
-            assertThat(passed).as("controls passed before %s", selector).hasSizeLessThan(60);
-            press(Keys.TAB);
-        }
-    }
-
-    private static boolean isFocused(String selector) {
-        return evaluate("return document.activeElement.matches(\"" + selector + "\")", Boolean.class);
-    }
-
-    private static void assertFocused(String selector) {
-        assertThat(isFocused(selector)).as("%s has the focus", selector).isTrue();
-    }
-
-    private static void press(CharSequence key) {
-        new Actions(browser()).sendKeys(key).perform();
     }
 
     @Test
@@ -756,91 +665,122 @@ class DashboardBrowserIT {
     }
 
     /**
-     * Takes the pictures of ops/README.md: {@code -Dpictures=DIRECTORY}. Forty seconds of traffic to backends
-     * of which some are in trouble.
+     * Takes the pictures of ops/README.md: {@code -Dpictures=DIRECTORY}. Forty seconds of traffic to 5, to
+     * 30 and to 200 backends, of which some are in trouble.
      */
-    @Test
+    @ParameterizedTest
+    @ValueSource(ints = {5, 30, 200})
     @Tag(OWN_GATEWAY)
     @EnabledIfSystemProperty(named = "pictures", matches = ".+")
     @SuppressWarnings("FutureReturnValueIgnored") // A call that fails is part of the picture.
-    void takesThePicturesOfTheDocumentation() throws IOException, InterruptedException {
+    void takesThePicturesOfTheDocumentation(int count) throws IOException, InterruptedException {
         List<TestBackend> started = new ArrayList<>();
         List<String> replicas = new ArrayList<>();
         for (int i = 0; i < 3; i++) {
-            boolean fails = i == 1;
-            TestBackend replica = TestBackend.start((request, conversation) -> {
-                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(30));
-                conversation.answer(fails ? 500 : 200, "picture");
-            });
+            TestBackend replica = answering(30, i == 1 ? 500 : 200);
             started.add(replica);
             replicas.add(replica.uri());
         }
-        TestBackend slow = TestBackend.start((request, conversation) -> {
-            LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(200));
-            conversation.answer(200, "picture");
-        });
+        TestBackend slow = answering(200, 200);
+        TestBackend busy = answering(40, 200);
         TestBackend hanging = TestBackend.healthy();
         hanging.behave(hanging.hang());
-        started.addAll(List.of(slow, hanging));
+        started.addAll(List.of(slow, busy, hanging));
         ScheduledExecutorService callers = Executors.newScheduledThreadPool(2);
         try {
-            gateway = TestGateway.setup()
+            TestGateway.Setup many = TestGateway.setup()
                     .weir("reload: { watch: false }")
                     .backend("inventory", hanging.uri(), "deadline: 800ms")
                     .instances("payments", replicas)
                     .backend("search", slow.uri(), "bulkhead: { max-concurrent-calls: 4, queue-capacity: 8 }")
-                    .backend("orders", backend.uri(), "bulkhead: {}")
-                    .backend("users", backend.uri())
-                    .route("inventory", "inventory")
-                    .route("payments", "payments")
-                    .route("search", "search")
-                    .route("orders", "orders")
-                    .route("users", "users")
-                    .start();
-            Map<String, Integer> perSecond =
-                    Map.of("inventory", 8, "payments", 40, "search", 22, "orders", 50, "users", 8);
-            perSecond.forEach((name, rate) -> callers.scheduleAtFixedRate(
+                    .backend("orders", busy.uri(), "bulkhead: { limit: { initial: 2 } }")
+                    .backend("users", backend.uri());
+            Map<String, Integer> perMinute = new HashMap<>(
+                    Map.of("inventory", 480, "payments", 2_400, "search", 1_320, "orders", 6_000, "users", 480));
+            for (int i = 0; perMinute.size() < count; i++) {
+                String name = PRODUCTS.get(i % PRODUCTS.size()) + "-" + DUTIES.get(i / PRODUCTS.size());
+                many.backend(name, backend.uri());
+                perMinute.put(name, 10 + 7 * (i % 13));
+            }
+            perMinute.keySet().forEach(name -> many.route(name, name));
+            gateway = many.start();
+            perMinute.forEach((name, rate) -> callers.scheduleAtFixedRate(
                     () -> TestCaller.ask(gateway.port(), Door.COMPILED.path(name, "picture")),
                     0,
-                    1_000_000 / rate,
+                    60_000_000 / rate,
                     TimeUnit.MICROSECONDS));
             open(gateway.managementPort());
             awaitLive();
-            // The page draws the last minute: most of it has to show traffic. Nothing is asserted about it.
+            // The page draws the last two minutes: some of it has to show traffic. Nothing is asserted about
+            // it.
             Thread.sleep(Duration.ofSeconds(40));
-            takePicture("light.png");
-            refuse("deadline: 800ms", "dedline: 800ms");
-            browser()
-                    .executeCdpCommand(
-                            "Emulation.setEmulatedMedia",
-                            Map.of("features", List.of(Map.of("name", "prefers-color-scheme", "value", "dark"))));
-            awaitText("#refused-problems", "dedline");
-            awaitText("#recent-events", "dedline");
-            // Operators see the path that they have given, and not that of a temporary directory.
-            browser().executeScript("""
-                    const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-                    while (texts.nextNode()) {
-                      texts.currentNode.data = texts.currentNode.data.replaceAll(arguments[0], '');
-                    }
-                    """, gateway.file().getParent() + "/");
-            takePicture("dark.png");
-            browser().executeCdpCommand("Emulation.setEmulatedMedia", Map.of("features", List.of()));
-            browser()
-                    .executeCdpCommand(
-                            "Emulation.setDeviceMetricsOverride",
-                            Map.of("width", 390, "height", 1400, "deviceScaleFactor", 1, "mobile", true));
-            takePicture("phone.png");
+            String prefix = count == 5 ? "" : count + "-";
+            takePicture(prefix + "light.png");
+            if (count == 5) {
+                refuseForThePicture();
+            }
+            useScheme("dark");
+            takePicture(prefix + "dark.png");
+            useDesktop();
+            usePhone(1_400);
+            takePicture(prefix + "phone.png");
         } finally {
-            browser().executeCdpCommand("Emulation.setEmulatedMedia", Map.of("features", List.of()));
-            browser().executeCdpCommand("Emulation.clearDeviceMetricsOverride", Map.of());
+            useDesktop();
             callers.shutdownNow();
             started.forEach(TestBackend::close);
         }
     }
 
-    private static void takePicture(String name) throws IOException {
-        Files.write(
-                Path.of(System.getProperty("pictures")).resolve(name), browser().getScreenshotAs(OutputType.BYTES));
+    private static final List<String> PRODUCTS = List.of(
+            "accounts",
+            "billing",
+            "cart",
+            "catalogue",
+            "checkout",
+            "delivery",
+            "invoices",
+            "loyalty",
+            "pricing",
+            "recommendations",
+            "returns",
+            "reviews",
+            "stock",
+            "suppliers",
+            "vouchers");
+    private static final List<String> DUTIES = List.of(
+            "api",
+            "audit",
+            "batch",
+            "cache",
+            "events",
+            "export",
+            "feed",
+            "import",
+            "index",
+            "mobile",
+            "partner-integration-europe-west",
+            "report",
+            "search",
+            "sync");
+
+    private static TestBackend answering(int millis, int status) {
+        return TestBackend.start((request, conversation) -> {
+            LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(millis));
+            conversation.answer(status, "picture");
+        });
+    }
+
+    private void refuseForThePicture() throws IOException {
+        refuse("deadline: 800ms", "dedline: 800ms");
+        awaitText("#refused-problems", "dedline");
+        awaitText("#recent-events", "dedline");
+        // Operators see the path that they have given, and not that of a temporary directory.
+        browser().executeScript("""
+                const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+                while (texts.nextNode()) {
+                  texts.currentNode.data = texts.currentNode.data.replaceAll(arguments[0], '');
+                }
+                """, gateway.file().getParent() + "/");
     }
 
     private void refuse(String valid, String invalid) throws IOException {
@@ -861,7 +801,9 @@ class DashboardBrowserIT {
     }
 
     @Test
+    @Tag(OWN_GATEWAY)
     void reconnectsAfterARestartOfTheGateway() {
+        gateway = setup().start();
         open(gateway.managementPort());
         awaitLive();
         int port = gateway.managementPort();
@@ -896,16 +838,12 @@ class DashboardBrowserIT {
     void fitsAPhoneAndNamesEveryControl() throws IOException {
         refuse();
         try {
-            browser()
-                    .executeCdpCommand(
-                            "Emulation.setDeviceMetricsOverride",
-                            Map.of("width", 390, "height", 844, "deviceScaleFactor", 1, "mobile", true));
+            usePhone(844);
             open(gateway.managementPort());
             awaitLive();
             awaitText(card("orders"), "closed");
             awaitText("#refused-problems", "soon");
-            assertThat(evaluate("return document.documentElement.scrollWidth <= window.innerWidth", Boolean.class))
-                    .isTrue();
+            assertFitsInWidth();
             for (WebElement control : browser().findElements(By.cssSelector("button, input, select, meter, svg"))) {
                 if (control.isDisplayed()) {
                     assertThat(control.getAccessibleName())
@@ -914,7 +852,7 @@ class DashboardBrowserIT {
                 }
             }
         } finally {
-            browser().executeCdpCommand("Emulation.clearDeviceMetricsOverride", Map.of());
+            useDesktop();
         }
     }
 }

@@ -26,6 +26,7 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -184,7 +185,7 @@ class DashboardIT {
             assertThat(first.getKey()).isEqualTo("full");
             assertThat(first.getValue().at("/vocabulary/circuit-open").asString())
                     .isEqualTo("shed");
-            for (String figure : List.of("ended", "trouble", "limit", "active")) {
+            for (String figure : List.of("ended", "trouble", "limit", "active", "limitChange")) {
                 assertThat(first.getValue().at("/history/orders/" + figure).size())
                         .as(figure)
                         .isEqualTo(120);
@@ -255,6 +256,15 @@ class DashboardIT {
                             .asString())
                     .isEqualTo("fixed");
         }
+        try (Stream stream = new Stream(gateway.managementPort(), "/actuator/weirstream")) {
+            assertThat(stream.next()
+                            .getValue()
+                            .at("/history/orders/limitChange")
+                            .valueStream()
+                            .map(JsonNode::asString)
+                            .filter(word -> !word.isEmpty()))
+                    .containsSubsequence("operator", "operator-ended", "configuration");
+        }
         assertThat(gateway.backend("orders").health().state()).isEqualTo(State.CLOSED);
     }
 
@@ -310,7 +320,9 @@ class DashboardIT {
 
     @Test
     void servesThePageWithoutAndTheDataOnlyWithTheToken() throws Exception {
-        for (String path : List.of("/dashboard", "/dashboard/dashboard.css", "/dashboard/dashboard.js")) {
+        List<String> paths = new ArrayList<>(List.of("/dashboard", "/dashboard/dashboard.css"));
+        DashboardConfiguration.SCRIPTS.forEach(script -> paths.add("/dashboard/" + script));
+        for (String path : paths) {
             TestCaller.Answer page = TestCaller.get(guarded.managementPort(), path);
             assertThat(page.status()).as(path).isEqualTo(200);
             assertThat(page.header("content-security-policy")).startsWith("default-src 'none'; script-src 'self'");

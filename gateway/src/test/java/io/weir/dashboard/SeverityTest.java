@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.weir.management.BackendView;
 import java.util.List;
-import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -46,23 +45,34 @@ class SeverityTest {
                 .isEqualTo(word);
     }
 
-    private static BackendView.InstanceView instance(String state) {
-        return new BackendView.InstanceView(
-                "http://10.0.0.1:80",
-                1,
-                0,
-                null,
-                0,
-                0,
-                0,
-                breaker(state, 0),
-                null,
-                new BackendView.Connections(0, 0, 0, 1));
+    @ParameterizedTest
+    @CsvSource({
+        // own, utilisation, calls per second, active, word
+        "2, 0.9, 20, 1, limit-at-floor",
+        "2, 0.9, 20, 2, limit-at-floor",
+        "40, 0.9, 20, 1, limit-at-ceiling",
+        "40, 0.9, 20, 40, limit-at-ceiling",
+        "12, 0.9, 20, 1, calm",
+        "2, 0.4, 20, 1, calm",
+        "40, 0.4, 20, 1, calm",
+        "2, 0.9, 0.05, 0, calm"
+    })
+    void ratesALimitThatItsBoundsHoldBackOnlyIfCallsKeepItReached(
+            int own, double utilisation, double perSecond, int active, String word) {
+        TestViews view =
+                new TestViews().auto(own, 2, 40, utilisation).calls(active, 0).arriving(perSecond, 0);
+        assertThat(Severity.of(view.view(), 0).word()).isEqualTo(word);
+        assertThat(Severity.of(view.view(), 0.01).word()).isEqualTo("failing");
     }
 
-    private static BackendView.BreakerView breaker(String state, int overdue) {
-        return new BackendView.BreakerView(
-                state, state.startsWith("forced"), true, "2026-01-01T00:00:00Z", "", null, null, overdue, 0, null);
+    @Test
+    void ratesNoFixedLimitAsHeldBack() {
+        assertThat(Severity.of(new TestViews().fixed(2).arriving(20, 0).view(), 0))
+                .isEqualTo(Severity.NONE);
+    }
+
+    private static BackendView.InstanceView instance(String state) {
+        return TestViews.instance("http://10.0.0.1:80", state);
     }
 
     private static BackendView view(String state, int active, int waiting, int overdue) {
@@ -71,20 +81,11 @@ class SeverityTest {
 
     private static BackendView view(
             String state, int active, int waiting, int overdue, @Nullable List<BackendView.InstanceView> instances) {
-        return new BackendView(
-                "http://orders",
-                800,
-                new BackendView.Calls(active, 10, waiting, Map.of(), 10, 100),
-                new BackendView.LimitView(10, "fixed", 10, 10, 10, null, null, null, "fixed", null),
-                new BackendView.Streams(0, 1),
-                breaker(state, overdue),
-                new BackendView.Connections(0, 0, 0, 1),
-                null,
-                null,
-                0,
-                null,
-                instances,
-                null,
-                List.of());
+        return new TestViews()
+                .fixed(10)
+                .breaker(state, overdue)
+                .calls(active, waiting)
+                .instances(instances)
+                .view();
     }
 }

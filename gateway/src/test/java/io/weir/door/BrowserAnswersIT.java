@@ -157,6 +157,9 @@ class BrowserAnswersIT {
                 .doesNotContainKey("transfer-encoding");
         assertThat(received.get()).as("the backend sees nothing").isEqualTo(before);
         gateway.assertTold(door, "cors", path, 204, "2xx");
+        assertThat(gateway.metered(door, door.id("cors"), "2xx"))
+                .as("the tag door")
+                .isEqualTo(gateway.metered(door.id("cors"), "2xx"));
     }
 
     @Door.Each

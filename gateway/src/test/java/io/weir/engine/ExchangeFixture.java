@@ -254,8 +254,13 @@ final class ExchangeFixture {
 
     /** The caller's address names the tenant. */
     ExchangeFixture withTenant(String name) {
-        tenants = new Tenants(TenantKey.of("client-address"), this::now);
         caller.tenant = name;
+        return withTenants("client-address");
+    }
+
+    /** The backend's calls have tenants. */
+    ExchangeFixture withTenants(String key) {
+        tenants = new Tenants(TenantKey.of(key), this::now);
         return this;
     }
 
@@ -295,10 +300,17 @@ final class ExchangeFixture {
         return this;
     }
 
+    /** The route has this rate limit, perhaps together with other exchanges. */
+    ExchangeFixture withRateLimiter(RateLimiter shared) {
+        rateLimiter = shared;
+        return this;
+    }
+
     /** Takes the permits of the rate limit. */
     ExchangeFixture useUpQuota() {
         RateLimiter limiter = Objects.requireNonNull(rateLimiter);
-        while (limiter.take(caller.headers, caller::callerNetwork).isAllowed()) {
+        while (limiter.take(caller.headers, caller::callerNetwork, claim -> null)
+                .isAllowed()) {
             // Until the bucket is empty.
         }
         return this;

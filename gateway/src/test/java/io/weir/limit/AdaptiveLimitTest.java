@@ -140,6 +140,15 @@ class AdaptiveLimitTest {
     }
 
     @Test
+    void firstCallsThatAllTimeOutLeaveTheInitialLimit() {
+        bring(limit, 2, 800, Evidence.TIMED_OUT, true);
+        assertThat(limit.value()).isEqualTo(8);
+
+        bring(limit, 4, 800, Evidence.TIMED_OUT, true);
+        assertThat(limit.value()).isLessThan(8);
+    }
+
+    @Test
     void doesNotShrinkForAFewTimeouts() {
         bring(limit, 200, 50, Evidence.ANSWERED, true);
         int before = limit.value();

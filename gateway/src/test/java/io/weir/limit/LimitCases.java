@@ -82,6 +82,14 @@ final class LimitCases {
                 atLeast("20 callers, 1.2 s of 2 s: answered", callers(20), 300, 300, LimitCases::allAnswered),
                 atMost("20 callers, 1.2 s of 2 s: refused or late", callers(20), 10, 10, LimitCases::allLost),
                 atLeast(
+                        "20 callers, 1.2 s of 2 s, cold by 300 ms: answered",
+                        cold(300),
+                        300,
+                        300,
+                        LimitCases::allAnswered),
+                atMost("20 callers, 1.2 s of 2 s, cold by 300 ms: lost", cold(300), 10, 10, LimitCases::allLost),
+                atMost("20 callers, 1.2 s of 2 s, cold by 600 ms: lost", cold(600), 10, 20, LimitCases::allLost),
+                atLeast(
                         "100 callers, 1.2 s of 2 s: share answered from 7 s on",
                         callers(100),
                         .99,
@@ -259,6 +267,15 @@ final class LimitCases {
             Setup setup = fifo(10_000, 1.2).phases(new Phase(7, 0), new Phase(13, 0));
             setup.deadline = 2;
             setup.callers = number;
+            return setup;
+        };
+    }
+
+    /** The calls of the first seconds take longer, by up to so many milliseconds. */
+    private static Supplier<Setup> cold(int millis) {
+        return () -> {
+            Setup setup = callers(20).get();
+            setup.lateness = millis / 1e3;
             return setup;
         };
     }

@@ -27,6 +27,8 @@ final class LimitSimulation {
     private static final double REFUSAL = .0003;
     /** The pause of a caller, of those in a closed loop, after a call without an answer. */
     private static final double PAUSE = .01;
+    /** The time constant at which a cold JVM becomes fast. */
+    private static final double COLD_SECONDS = 2.5;
 
     /** The backend's behaviour when it has more calls than workers. */
     enum Kind {
@@ -104,6 +106,9 @@ final class LimitSimulation {
         int burst = 1;
         /** Callers of whom each calls again as soon as it has a result; in addition to the phases' rates. */
         int callers;
+
+        /** The longest additional time of the first calls, in seconds; it decays within some seconds. */
+        double lateness;
 
         int retries;
         boolean cancels;
@@ -672,7 +677,10 @@ final class LimitSimulation {
 
     private void start(Call call) {
         busy++;
-        at(now + call.work * slowness, Step.SERVED, call);
+        double late = setup.lateness == 0
+                ? 0
+                : setup.lateness * Math.exp(-now / COLD_SECONDS) * (.3 + .7 * random.nextDouble());
+        at(now + call.work * slowness + late, Step.SERVED, call);
     }
 
     private void served(Call call) {

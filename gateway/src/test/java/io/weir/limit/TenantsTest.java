@@ -79,11 +79,24 @@ class TenantsTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"", "client", "header:", "X-Tenant", "claim:sub"})
+    @ValueSource(strings = {"", "client", "header:", "X-Tenant", "claim:"})
     void refusesAnUnknownKey(String key) {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> TenantKey.of(key))
-                .withMessage("key: " + key + " (expected: client-address or header:NAME)");
+                .withMessage("key: " + key + " (expected: client-address, header:NAME or claim:NAME)");
+    }
+
+    @Test
+    void namesOfClaimsHaveACase() {
+        assertThat(TenantKey.of("claim:Org.team").claim()).isEqualTo("Org.team");
+        assertThat(TenantKey.of("claim:sub")).isEqualTo(new TenantKey(null, "sub"));
+    }
+
+    @Test
+    void namesOfTenantsHaveABound() {
+        assertThat(TenantKey.name("alice https://id.example")).isEqualTo("alice https://id.example");
+        assertThat(TenantKey.name("x".repeat(6_000))).hasSize(128);
+        assertThat(TenantKey.name(null)).isNull();
     }
 
     @Test

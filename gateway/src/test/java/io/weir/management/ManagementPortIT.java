@@ -49,8 +49,8 @@ class ManagementPortIT {
         }
 
         @Bean
-        LimitsArgumentAdvisor limitsArgumentAdvisor() {
-            return new LimitsArgumentAdvisor();
+        OtherMembersAdvisor limitsAdvisor() {
+            return OtherMembersAdvisor.limits();
         }
 
         @Bean

@@ -324,8 +324,8 @@ class WeirEndpointTest {
 
     @Test
     void collectsAllOtherMembersOfTheBodyAsLimits() {
-        assertThat(LimitsArgumentAdvisor.withLimits(
-                        Map.of("backend", "orders", "breaker", "open", "max-concurrent-calls", "20")))
+        assertThat(OtherMembersAdvisor.limits()
+                        .collect(Map.of("backend", "orders", "breaker", "open", "max-concurrent-calls", "20")))
                 .containsEntry("limits", Map.of("max-concurrent-calls", "20"))
                 .containsEntry("breaker", "open")
                 .containsEntry("backend", "orders");

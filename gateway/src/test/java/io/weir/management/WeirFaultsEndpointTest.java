@@ -101,7 +101,7 @@ class WeirFaultsEndpointTest {
         Map<String, Object> map = JsonMapper.shared().treeToValue(members, Map.class);
         @SuppressWarnings("unchecked")
         Map<String, Object> unknown =
-                (Map<String, Object>) FaultArgumentAdvisor.withUnknown(map).get(FaultArgumentAdvisor.UNKNOWN);
+                (Map<String, Object>) OtherMembersAdvisor.unknown().collect(map).get("unknown");
         return by(to.start(
                 text(members, "route"),
                 text(members, "backend"),

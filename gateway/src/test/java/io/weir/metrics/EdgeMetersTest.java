@@ -71,10 +71,10 @@ class EdgeMetersTest {
     @Test
     void recordsAnswersOnARouteWithoutAnExchange() {
         try (EdgeMeters meters = meters(null)) {
-            meters.answered("plain-route", 200, 5_000_000);
-            meters.answered("plain-route", 204, 7_000_000);
-            meters.answered("redirect", 302, 0);
-            meters.failed("plain-route", Reason.INTERNAL_ERROR, 1_000_000);
+            meters.answered("plain-route", "general", 200, 5_000_000);
+            meters.answered("plain-route", "general", 204, 7_000_000);
+            meters.answered("redirect", "general", 302, 0);
+            meters.failed("plain-route", "general", Reason.INTERNAL_ERROR, 1_000_000);
 
             Timer plain = registry.get(Meters.REQUESTS.meterName())
                     .tags("backend", "none", "route", "plain-route", "door", "general", "outcome", "2xx")
@@ -89,18 +89,47 @@ class EdgeMetersTest {
         }
     }
 
+    /** A preflight request of a compiled route, the redirect to https, and a filter ahead of all routes. */
+    @Test
+    void tellsTheDoorOfAnswersWithoutAnExchange() {
+        try (EdgeMeters meters = meters(null)) {
+            meters.answered("orders", "compiled", 204, 1);
+            meters.failed("orders", "compiled", Reason.FORBIDDEN, 1);
+            meters.answered("orders", "general", 204, 1);
+            meters.answered("orders", "general", 204, 1);
+            meters.answered("none", "none", 308, 1);
+            meters.answered("none", "general", 308, 1);
+
+            assertThat(count("orders", "compiled", "2xx")).isEqualTo(1);
+            assertThat(count("orders", "compiled", "forbidden")).isEqualTo(1);
+            assertThat(count("orders", "general", "2xx")).isEqualTo(2);
+            assertThat(count("none", "none", "3xx")).isEqualTo(1);
+            assertThat(count("none", "general", "3xx")).isEqualTo(1);
+
+            meters.retain(Set.of());
+            assertThat(registry.find(Meters.REQUESTS.meterName())
+                            .tag("route", "orders")
+                            .meters())
+                    .isEmpty();
+        }
+    }
+
+    private double count(String route, String door, String outcome) {
+        return ObservedGateway.value(registry, Meters.REQUESTS, "route", route, "door", door, "outcome", outcome);
+    }
+
     @Test
     void keepsNoSeriesOfARemovedRouteEvenIfARequestEndsLater() {
         try (EdgeMeters meters = meters(null)) {
-            meters.answered("plain-route", 200, 1);
-            meters.answered("redirect", 302, 1);
-            meters.answered("none", 404, 1);
+            meters.answered("plain-route", "general", 200, 1);
+            meters.answered("redirect", "general", 302, 1);
+            meters.answered("none", "general", 404, 1);
 
             meters.retain(Set.of("redirect", "other"));
-            meters.answered("plain-route", 200, 1);
-            meters.answered("redirect", 302, 1);
-            meters.answered("other", 200, 1);
-            meters.answered("none", 404, 1);
+            meters.answered("plain-route", "general", 200, 1);
+            meters.answered("redirect", "general", 302, 1);
+            meters.answered("other", "general", 200, 1);
+            meters.answered("none", "general", 404, 1);
 
             assertThat(registry.find(Meters.REQUESTS.meterName())
                             .tag("route", "plain-route")
@@ -114,7 +143,7 @@ class EdgeMetersTest {
                     .isEqualTo(2);
 
             meters.retain(Set.of("plain-route"));
-            meters.answered("plain-route", 200, 1);
+            meters.answered("plain-route", "general", 200, 1);
             assertThat(ObservedGateway.value(registry, Meters.REQUESTS, "route", "plain-route"))
                     .isEqualTo(1);
         }
@@ -123,7 +152,9 @@ class EdgeMetersTest {
     @Test
     void allocatesNothingPerAnswerWithoutAnExchange() {
         try (EdgeMeters meters = meters(null)) {
-            assertThat(Allocation.bytesPer(() -> meters.answered("plain-route", 200, 1)))
+            assertThat(Allocation.bytesPer(() -> meters.answered("plain-route", "general", 200, 1)))
+                    .isZero();
+            assertThat(Allocation.bytesPer(() -> meters.answered("none", "none", 308, 1)))
                     .isZero();
         }
     }

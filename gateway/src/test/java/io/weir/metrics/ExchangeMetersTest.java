@@ -133,7 +133,7 @@ class ExchangeMetersTest {
                 () -> 0);
         for (int i = 0; i < 2_000; i++) {
             String address = "address" + i;
-            limiter.take(new DefaultHttpHeaders(), () -> address);
+            limiter.take(new DefaultHttpHeaders(), () -> address, claim -> null);
         }
 
         meters.setRateLimiter(limiter);

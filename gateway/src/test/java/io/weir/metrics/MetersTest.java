@@ -164,7 +164,7 @@ class MetersTest {
             CertificateMeters certificates = new CertificateMeters(book);
             certificates.watched("edge");
             certificates.show("edge", List.of(new CertificateMeters.Expiry("key", "ssl", Instant.EPOCH)));
-            edge.answered("orders-route", 302, 1);
+            edge.answered("orders-route", "general", 302, 1);
             new InstanceMeters(book.open(), "orders").show(fixture.instances(List.of("orders-1:80", "orders-2:80")));
             backend.wouldRefuse(Reason.BULKHEAD_FULL);
             backend.retried(true);

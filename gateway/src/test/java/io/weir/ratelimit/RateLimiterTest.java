@@ -26,7 +26,7 @@ class RateLimiterTest {
     }
 
     private Quota take(RateLimiter limiter) {
-        return limiter.take(head, () -> "192.0.2.1");
+        return limiter.take(head, () -> "192.0.2.1", claim -> null);
     }
 
     private static String fields(Quota quota) {

@@ -117,7 +117,7 @@ class SharedRateLimitIT {
                 new RateLimitProperties("header:X-Api-Key", 3, Duration.ofHours(1), null, 1_000, true, true);
         CompletableFuture<Quota> taken = new CompletableFuture<>();
         RateLimiter.of(door.id(route), properties, null, other, System::nanoTime)
-                .takeShared(new DefaultHttpHeaders().set("X-Api-Key", key), () -> "", taken::complete);
+                .takeShared(new DefaultHttpHeaders().set("X-Api-Key", key), () -> "", claim -> null, taken::complete);
         return taken.join();
     }
 

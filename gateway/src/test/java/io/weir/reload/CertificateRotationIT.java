@@ -284,7 +284,14 @@ class CertificateRotationIT {
         X509Bundle first = certificate().subject("CN=first").buildSelfSigned();
         X509Bundle second = certificate().subject("CN=second").buildSelfSigned();
         X509Bundle alice = new CertificateBuilder().subject("CN=alice").buildIssuedBy(first);
-        X509Bundle bob = new CertificateBuilder().subject("CN=bob").buildIssuedBy(second);
+        X509Bundle bob = new CertificateBuilder()
+                .subject("CN=bob")
+                .addSanDnsName("bob.example")
+                .buildIssuedBy(second);
+        X509Bundle eve = new CertificateBuilder()
+                .subject("CN=eve")
+                .addSanDnsName("eve.example")
+                .buildIssuedBy(first);
         writeCertificate(server);
         writeKey(server);
         replace("callers.crt", first.getCertificatePEM());
@@ -302,6 +309,8 @@ class CertificateRotationIT {
                     weir.authentication.client-certificate: chain
                     weir.routes.compiled.authentication.client-certificate: true
                     weir.routes.general.authentication.client-certificate: true
+                    weir.routes.compiled.authentication.certificates: [ "subject:CN=alice", "dns:bob.*" ]
+                    weir.routes.general.authentication.certificates: [ "subject:CN=alice", "dns:bob.*" ]
                     """.formatted(directory));
             for (Door door : Door.values()) {
                 for (HttpProtocol protocol : List.of(HttpProtocol.HTTP11, HttpProtocol.H2)) {
@@ -315,6 +324,7 @@ class CertificateRotationIT {
                                     + ':');
                     assertThat(seen.head()).doesNotContain("forged");
                     assertThat(status(null, protocol, door)).isEqualTo(403);
+                    assertThat(status(eve, protocol, door)).as("not listed").isEqualTo(403);
                 }
             }
             assertThat(received).isEmpty();

@@ -27,16 +27,21 @@ import io.weir.testing.TestBackend;
 import io.weir.testing.TestCaller;
 import io.weir.testing.TestGateway;
 import io.weir.testing.UnwillingPort;
+import java.io.ByteArrayInputStream;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
+import java.util.zip.GZIPInputStream;
 import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
@@ -61,6 +66,10 @@ class ReloadIT {
     private static final String SMALL =
             "bulkhead: { max-concurrent-calls: 2, queue-capacity: 4, max-wait-duration: 20s }";
     private static final String PATIENT = "deadline: 60s, circuit-breaker: { slow-call-duration-threshold: 60s }";
+
+    private static final String PAGE = "A line that repeats itself.\n".repeat(100);
+    private static final TestBackend.Behaviour ANSWERS_PAGE = (request, conversation) -> conversation.write(
+            "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: " + PAGE.length() + "\r\n\r\n" + PAGE);
 
     /**
      * The shared gateway first. They close together, since the first one to close stops the event loops of
@@ -273,6 +282,84 @@ class ReloadIT {
         reloaded(filtered);
 
         assertThat(get(door).text()).isEqualTo("/elsewhere");
+    }
+
+    private String withAnswerRules(String origin, String minSize) {
+        return yaml(backend, SMALL, PATIENT) + """
+                weir.routes:
+                  orders-compiled: { cors: { allowed-origins: [ "%1$s" ] }, compression: { min-size: %2$s } }
+                  orders-general: { cors: { allowed-origins: [ "%1$s" ] }, compression: { min-size: %2$s } }
+                """.formatted(origin, minSize);
+    }
+
+    /** Asks as a page of the shop does; the rules that the answer shows. */
+    private String browse(Door door) {
+        try {
+            TestCaller.Answer answer = TestCaller.get(
+                    gateway.port(), door.path("orders", "1"), "Origin: https://shop.example", "Accept-Encoding: gzip");
+            String encoding = answer.header("content-encoding");
+            byte[] body = encoding == null
+                    ? answer.body()
+                    : new GZIPInputStream(new ByteArrayInputStream(answer.body())).readAllBytes();
+            assertThat(new String(body, StandardCharsets.UTF_8)).isEqualTo(PAGE);
+            return answer.status() + " " + answer.header("access-control-allow-origin") + " " + encoding;
+        } catch (IOException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    private CompletableFuture<String> browsing(Door door) {
+        return CompletableFuture.supplyAsync(() -> browse(door), Thread::startVirtualThread);
+    }
+
+    /** A call keeps the rules with which it began. */
+    @Door.Each
+    void changesCorsAndCompressionWithoutLosingACall(Door door) throws Exception {
+        String without = "200 null null";
+        String with = "200 https://shop.example gzip";
+        backend.behave(calls);
+        CompletableFuture<String> begunBefore = browsing(door);
+        HeldCalls.Held before = calls.next();
+
+        reloaded(withAnswerRules("https://shop.example", "1KB"));
+        CompletableFuture<String> begunAfter = browsing(door);
+        HeldCalls.Held after = calls.next();
+        reloaded(withAnswerRules("https://other.example", "1MB"));
+        before.then(ANSWERS_PAGE);
+        after.then(ANSWERS_PAGE);
+
+        assertThat(begunBefore.join()).isEqualTo(without);
+        assertThat(begunAfter.join()).isEqualTo(with);
+        backend.behave(ANSWERS_PAGE);
+        assertThat(browse(door)).as("another origin, a larger size").isEqualTo(without);
+        reloaded(withAnswerRules("https://shop.example", "1KB"));
+        assertThat(browse(door)).isEqualTo(with);
+        reloaded(yaml(backend, SMALL, PATIENT));
+        assertThat(browse(door)).isEqualTo(without);
+    }
+
+    @Door.Each
+    void answersEveryCallWhileCorsAndCompressionChange(Door door) {
+        backend.behave(ANSWERS_PAGE);
+        AtomicBoolean isDone = new AtomicBoolean();
+        CompletableFuture<Set<String>> seen = CompletableFuture.supplyAsync(
+                () -> {
+                    Set<String> answers = new HashSet<>();
+                    while (!isDone.get()) {
+                        answers.add(browse(door));
+                    }
+                    return answers;
+                },
+                Thread::startVirtualThread);
+        for (int i = 0; i < 4; i++) {
+            reloaded(withAnswerRules("https://shop.example", "1KB"));
+            assertThat(browse(door)).isEqualTo("200 https://shop.example gzip");
+            reloaded(yaml(backend, SMALL, PATIENT));
+            assertThat(browse(door)).isEqualTo("200 null null");
+        }
+        isDone.set(true);
+
+        assertThat(seen.join()).isSubsetOf("200 https://shop.example gzip", "200 null null");
     }
 
     @Test

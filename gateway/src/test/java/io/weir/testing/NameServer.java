@@ -28,21 +28,29 @@ import java.util.concurrent.atomic.AtomicInteger;
 /** A DNS server on the loopback interface with one name, whose addresses change. */
 public final class NameServer implements AutoCloseable {
 
-    /** The name. Queries for another name are answered with NXDOMAIN. */
+    /** The name, unless another one is chosen. Queries for another name are answered with NXDOMAIN. */
     public static final String NAME = "orders.test";
 
+    /** A long time to live: the gateway must ask again before it ends. */
     private static final int DAY_SECONDS = 86_400;
 
     private final MultiThreadIoEventLoopGroup thread = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
     private final Channel channel;
+    private final String name;
     private final AtomicInteger queries = new AtomicInteger();
     private volatile List<String> addresses;
     private volatile DnsResponseCode code = DnsResponseCode.NOERROR;
     private volatile boolean isSilent;
 
-    /** Starts a server with these IPv4 addresses of the name. */
+    /** Starts a server with these addresses of {@link #NAME}. */
     public NameServer(String... addresses) {
-        this.addresses = List.of(addresses);
+        this(NAME, List.of(addresses));
+    }
+
+    /** Starts a server with these addresses, of IPv4 or IPv6, of a name. */
+    public NameServer(String name, List<String> addresses) {
+        this.name = name;
+        this.addresses = addresses;
         channel = new Bootstrap()
                 .group(thread)
                 .channel(NioDatagramChannel.class)
@@ -96,8 +104,8 @@ public final class NameServer implements AutoCloseable {
         @Override
         protected void channelRead0(ChannelHandlerContext context, DatagramDnsQuery query) {
             DnsQuestion question = query.recordAt(DnsSection.QUESTION);
-            boolean isForAddresses = question.type().equals(DnsRecordType.A);
-            if (isForAddresses) {
+            boolean isForIpv4 = question.type().equals(DnsRecordType.A);
+            if (isForIpv4) {
                 queries.incrementAndGet();
             }
             if (isSilent) {
@@ -107,19 +115,17 @@ public final class NameServer implements AutoCloseable {
             InetSocketAddress client = query.sender();
             DatagramDnsResponse answer = new DatagramDnsResponse(server, client, query.id());
             answer.addRecord(DnsSection.QUESTION, new DefaultDnsQuestion(question.name(), question.type()));
-            if (!question.name().equals(NAME + '.')) {
+            if (!question.name().equals(name + '.')) {
                 answer.setCode(DnsResponseCode.NXDOMAIN);
             } else if (!code.equals(DnsResponseCode.NOERROR)) {
                 answer.setCode(code);
-            } else if (isForAddresses) {
-                for (String address : addresses) {
-                    byte[] bytes = NetUtil.createByteArrayFromIpAddressString(address);
-                    answer.addRecord(
-                            DnsSection.ANSWER,
-                            // A long time to live: the gateway must ask again before it ends.
-                            new DefaultDnsRawRecord(
-                                    question.name(), question.type(), DAY_SECONDS, Unpooled.wrappedBuffer(bytes)));
-                }
+            } else if (isForIpv4 || question.type().equals(DnsRecordType.AAAA)) {
+                addresses.stream()
+                        .filter(address -> isForIpv4 == NetUtil.isValidIpV4Address(address))
+                        .map(NetUtil::createByteArrayFromIpAddressString)
+                        .map(bytes -> new DefaultDnsRawRecord(
+                                question.name(), question.type(), DAY_SECONDS, Unpooled.wrappedBuffer(bytes)))
+                        .forEach(address -> answer.addRecord(DnsSection.ANSWER, address));
             }
             var _ = context.writeAndFlush(answer);
         }

@@ -451,6 +451,17 @@ public final class TestGateway implements AutoCloseable {
                 .sum();
     }
 
+    /** The meter's number of requests for a route and an outcome through a door. */
+    public long metered(Door door, String routeId, String outcome) {
+        return bean(MeterRegistry.class)
+                .find("weir.requests")
+                .tags("route", routeId, "outcome", outcome, "door", door.word())
+                .timers()
+                .stream()
+                .mapToLong(Timer::count)
+                .sum();
+    }
+
     /** Waits until a backend's breaker has recorded these numbers of calls since {@link #calm()}. */
     public void assertFed(String backend, int calls, int failed, int slow) {
         await().atMost(PATIENCE).untilAsserted(() -> {

@@ -63,7 +63,10 @@ final class ConsistencyCheck {
                 .filter(entry -> !hasTrustedProxies())
                 .ifPresent(entry -> report(
                         entry, "also weir.edge.trusted-proxies, since the field is used only from trusted proxies"));
-        validValues.names("weir.backends").keySet().forEach(this::checkBackend);
+        validValues.names("weir.backends").keySet().forEach(name -> {
+            checkBackend(name);
+            checkTenants(name, routes);
+        });
         Map<String, Route> byId = routes.stream()
                 .filter(route -> route.id() != null)
                 .collect(
@@ -105,7 +108,6 @@ final class ConsistencyCheck {
         atMost(backend + ".connection.connect-timeout", deadline, "the deadline");
         atMost(backend + ".connection.max-idle", backend + ".connection.max-life", "max-life");
         checkLimit(backend + ".bulkhead");
-        checkTenants(backend + ".fairness.key");
         checkBreaker(backend);
         checkProbe(backend);
         validValues
@@ -148,12 +150,34 @@ final class ConsistencyCheck {
     }
 
     /** A caller that names its own tenant would take many shares. */
-    private void checkTenants(String key) {
-        validValues
-                .explicit(key)
-                .filter(entry -> String.valueOf(entry.value()).startsWith(TenantKey.HEADER) && !hasTrustedProxies())
-                .ifPresent(entry -> report(
-                        entry, "also weir.edge.trusted-proxies, since the field is used only from trusted proxies"));
+    private void checkTenants(String backend, List<Route> routes) {
+        Entry key = validValues
+                .explicit("weir.backends." + backend + ".fairness.key")
+                .orElse(null);
+        if (key == null) {
+            return;
+        }
+        String part = String.valueOf(key.value());
+        if (part.startsWith(TenantKey.HEADER) && !hasTrustedProxies()) {
+            report(key, "also weir.edge.trusted-proxies, since the field is used only from trusted proxies");
+        }
+        if (part.startsWith(TenantKey.CLAIM) && routes.stream().noneMatch(route -> bringsTokens(route, backend))) {
+            report(
+                    key,
+                    "also authentication.issuers of a route to " + backend
+                            + ", since only a verified token has claims");
+        }
+    }
+
+    /** Whether a route brings requests with a verified token to a backend, by itself or as a fallback. */
+    private boolean bringsTokens(Route route, String backend) {
+        String properties = "weir.routes." + route.id();
+        boolean leadsThere = backend.equals(route.backend())
+                || validValues
+                        .get(properties + ".fallback.backend")
+                        .filter(entry -> backend.equals(entry.value()))
+                        .isPresent();
+        return leadsThere && IssuersCheck.requiresToken(validValues, properties);
     }
 
     private boolean hasTrustedProxies() {

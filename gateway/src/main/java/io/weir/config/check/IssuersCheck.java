@@ -1,6 +1,8 @@
 package io.weir.config.check;
 
+import io.weir.authentication.CertificatePattern;
 import io.weir.config.check.ValidValues.Entry;
+import io.weir.ratelimit.RateLimitProperties;
 import java.net.URI;
 import java.util.List;
 import java.util.Locale;
@@ -57,9 +59,28 @@ final class IssuersCheck {
                 .ifPresent(entry -> report(entry, "a field that has no other meaning"));
         Set<String> issuers = validValues.names(ISSUERS).keySet();
         issuers.forEach(name -> checkIssuer(ISSUERS + '.' + name));
+        validValues.names("weir.routes").forEach((id, location) -> {
+            checkRoute("weir.routes." + id + ".authentication", issuers);
+            checkQuota("weir.routes." + id);
+        });
+    }
+
+    /** Only a verified token has claims: a caller could choose any others. */
+    private void checkQuota(String route) {
         validValues
-                .names("weir.routes")
-                .forEach((id, location) -> checkRoute("weir.routes." + id + ".authentication", issuers));
+                .explicit(route + ".rate-limit.key")
+                .filter(key -> String.valueOf(key.value()).startsWith(RateLimitProperties.CLAIM)
+                        && !requiresToken(validValues, route))
+                .ifPresent(key -> report(
+                        key, "also " + route + ".authentication.issuers, since only a verified token has claims"));
+    }
+
+    /** Whether a route accepts only requests with a token. */
+    static boolean requiresToken(ValidValues validValues, String route) {
+        return validValues
+                .get(route + ".authentication.issuers")
+                .filter(entry -> entry.value() instanceof List<?> issuers && !issuers.isEmpty())
+                .isPresent();
     }
 
     private static boolean isUsed(String field) {
@@ -128,8 +149,29 @@ final class IssuersCheck {
                         .ifPresent(entry -> report(entry, "also issuers, since a token is required for it"));
             }
         }
+        validValues
+                .explicit(authentication + ".certificates")
+                .ifPresent(entry -> checkCertificates(entry, needsCertificate));
         if (certificate != null && needsCertificate && !asksForCertificates()) {
             report(certificate, "also server.ssl.client-auth: want or need, since the edge asks for no certificate");
+        }
+    }
+
+    private void checkCertificates(Entry entry, boolean needsCertificate) {
+        if (!(entry.value() instanceof List<?> patterns) || patterns.isEmpty()) {
+            return;
+        }
+        if (!needsCertificate) {
+            report(entry, "also client-certificate: true, since a certificate is required for it");
+        }
+        for (Object one : patterns) {
+            String pattern = String.valueOf(one);
+            try {
+                CertificatePattern.parse(pattern);
+            } catch (IllegalArgumentException e) {
+                problems.accept(ConfigurationProblem.expected(
+                        entry.location(), entry.path(), pattern, CertificatePattern.EXPECTED));
+            }
         }
     }
 

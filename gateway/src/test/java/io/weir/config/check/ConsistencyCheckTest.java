@@ -1,5 +1,6 @@
 package io.weir.config.check;
 
+import static io.weir.config.check.MalformedConfiguration.backendRow;
 import static io.weir.config.check.MalformedConfiguration.problem;
 import static io.weir.config.check.MalformedConfiguration.row;
 
@@ -24,15 +25,9 @@ class ConsistencyCheckTest {
 
     static Stream<MalformedConfiguration> contradictions() {
         return Stream.of(
-                row(
+                backendRow(
                         "a limit for all gateways, and nothing that counts them",
-                        """
-                        weir:
-                          backends:
-                            orders:
-                              uri: http://orders:8080
-                              bulkhead: { max-concurrent-calls: 64, scope: cluster }
-                        """,
+                        "bulkhead: { max-concurrent-calls: 64, scope: cluster }",
                         problem(
                                 5,
                                 "weir.backends.orders.bulkhead.scope",
@@ -120,6 +115,72 @@ class ConsistencyCheckTest {
                                 "[bills.read]",
                                 "expected: also issuers, since a token is required for it")),
                 row(
+                        "certificates that no caller can be asked for, or that no certificate can match",
+                        """
+                        spring.cloud.gateway.server.webflux.routes:
+                          - { id: orders, uri: "backend://orders", predicates: ["Path=/orders/**"] }
+                          - { id: bills, uri: "backend://orders", predicates: ["Path=/bills/**"] }
+                        weir:
+                          authentication.issuers.corp.issuer: https://id.example
+                          backends.orders.uri: http://orders:8080
+                          routes:
+                            orders:
+                              authentication: { issuers: [corp], certificates: ["dns:batch.example"] }
+                            bills:
+                              authentication:
+                                client-certificate: true
+                                certificates: ["subject:alice", "dns:batch..example", "subject:CN=a,O=b"]
+                        server.ssl: { client-auth: want }
+                        """,
+                        problem(
+                                9,
+                                "weir.routes.orders.authentication.certificates",
+                                "[dns:batch.example]",
+                                "expected: also client-certificate: true, since a certificate is required for it"),
+                        problem(
+                                13,
+                                "weir.routes.bills.authentication.certificates",
+                                "subject:alice",
+                                "expected: dns:NAME, uri:URI or subject:DN, with at most one *"),
+                        problem(
+                                13,
+                                "weir.routes.bills.authentication.certificates",
+                                "dns:batch..example",
+                                "expected: dns:NAME, uri:URI or subject:DN, with at most one *")),
+                row(
+                        "claims of tokens that no route verifies",
+                        """
+                        spring.cloud.gateway.server.webflux.routes:
+                          - { id: orders, uri: "backend://orders", predicates: ["Path=/orders/**"] }
+                          - { id: bills, uri: "backend://bills", predicates: ["Path=/bills/**"] }
+                          - { id: more, uri: "backend://bills", predicates: ["Path=/more/**"] }
+                        weir:
+                          authentication.issuers.corp.issuer: https://id.example
+                          backends:
+                            orders: { uri: "http://orders:8080", fairness: { key: "claim:sub" } }
+                            bills: { uri: "http://bills:8080", fairness: { key: "claim:sub" } }
+                            spare: { uri: "http://spare:8080", fairness: { key: "claim:sub" } }
+                          routes:
+                            orders:
+                              rate-limit: { key: "claim:sub", permits: 1 }
+                            bills:
+                              authentication: { issuers: [corp] }
+                              rate-limit: { key: "claim:realm.team", permits: 1 }
+                              fallback: { backend: spare }
+                        """,
+                        problem(
+                                8,
+                                "weir.backends.orders.fairness.key",
+                                "claim:sub",
+                                "expected: also authentication.issuers of a route to orders, since only a verified"
+                                        + " token has claims"),
+                        problem(
+                                13,
+                                "weir.routes.orders.rate-limit.key",
+                                "claim:sub",
+                                "expected: also weir.routes.orders.authentication.issuers, since only a verified token"
+                                        + " has claims")),
+                row(
                         "a limit for all gateways that each of them finds for itself",
                         """
                         weir:
@@ -150,39 +211,21 @@ class ConsistencyCheckTest {
                                 "cluster",
                                 "expected: gateway, or a number in max-concurrent-calls beside it: auto finds the limit"
                                         + " of one gateway")),
-                row(
+                backendRow(
                         "bounds of a limit that is fixed",
-                        """
-                        weir:
-                          backends:
-                            orders:
-                              uri: http://orders:8080
-                              bulkhead: { max-concurrent-calls: 64, limit: { max: 100 } }
-                        """,
+                        "bulkhead: { max-concurrent-calls: 64, limit: { max: 100 } }",
                         problem(
                                 5,
                                 "weir.backends.orders.bulkhead.limit.max",
                                 "100",
                                 "without effect beside max-concurrent-calls: 64; it bounds max-concurrent-calls: auto")),
-                row(
+                backendRow(
                         "a smallest limit above the largest",
-                        """
-                        weir:
-                          backends:
-                            orders:
-                              uri: http://orders:8080
-                              bulkhead: { limit: { min: 20, max: 10 } }
-                        """,
+                        "bulkhead: { limit: { min: 20, max: 10 } }",
                         problem(5, "weir.backends.orders.bulkhead.limit.min", "20", "expected: at most limit.max, 10")),
-                row(
+                backendRow(
                         "an initial limit outside the bounds",
-                        """
-                        weir:
-                          backends:
-                            orders:
-                              uri: http://orders:8080
-                              bulkhead: { limit: { min: 4, max: 10, initial: 3 } }
-                        """,
+                        "bulkhead: { limit: { min: 4, max: 10, initial: 3 } }",
                         problem(
                                 5,
                                 "weir.backends.orders.bulkhead.limit.min",
@@ -203,15 +246,9 @@ class ConsistencyCheckTest {
                                 "weir.backends.orders.bulkhead.max-wait-duration",
                                 "600ms",
                                 "expected: at most the deadline, 500ms")),
-                row(
+                backendRow(
                         "a wait in the queue longer than the default deadline",
-                        """
-                        weir:
-                          backends:
-                            orders:
-                              uri: http://orders:8080
-                              bulkhead: { max-wait-duration: 3s }
-                        """,
+                        "bulkhead: { max-wait-duration: 3s }",
                         problem(
                                 5,
                                 "weir.backends.orders.bulkhead.max-wait-duration",
@@ -247,77 +284,41 @@ class ConsistencyCheckTest {
                                 "weir.backends.orders.connection.connect-timeout",
                                 "1s",
                                 "expected: at most the deadline, 500ms")),
-                row(
+                backendRow(
                         "connections that are idle for longer than they live",
-                        """
-                        weir:
-                          backends:
-                            orders:
-                              uri: http://orders:8080
-                              connection: { max-idle: 2m, max-life: 1m }
-                        """,
+                        "connection: { max-idle: 2m, max-life: 1m }",
                         problem(5, "weir.backends.orders.connection.max-idle", "2m", "expected: at most max-life, 1m")),
-                row(
+                backendRow(
                         "more calls than the window has",
-                        """
-                        weir:
-                          backends:
-                            orders:
-                              uri: http://orders:8080
-                              circuit-breaker: { sliding-window-size: 20, minimum-number-of-calls: 21 }
-                        """,
+                        "circuit-breaker: { sliding-window-size: 20, minimum-number-of-calls: 21 }",
                         problem(
                                 5,
                                 "weir.backends.orders.circuit-breaker.minimum-number-of-calls",
                                 "21",
                                 "expected: at most the sliding window, 20 calls")),
-                row(
+                backendRow(
                         "more calls than the default window has",
-                        """
-                        weir:
-                          backends:
-                            orders:
-                              uri: http://orders:8080
-                              circuit-breaker: { minimum-number-of-calls: 101 }
-                        """,
+                        "circuit-breaker: { minimum-number-of-calls: 101 }",
                         problem(
                                 5,
                                 "weir.backends.orders.circuit-breaker.minimum-number-of-calls",
                                 "101",
                                 "expected: at most the sliding window, 100 calls")),
-                row(
+                backendRow(
                         "a probe of a path without a path",
-                        """
-                        weir:
-                          backends:
-                            orders:
-                              uri: http://orders:8080
-                              recovery: { probe: path }
-                        """,
+                        "recovery: { probe: path }",
                         problem(5, "weir.backends.orders.recovery.probe", "path", "expected: also a health-path")),
-                row(
+                backendRow(
                         "a path that no probe asks for",
-                        """
-                        weir:
-                          backends:
-                            orders:
-                              uri: http://orders:8080
-                              recovery: { probe: shadow, health-path: /healthz }
-                        """,
+                        "recovery: { probe: shadow, health-path: /healthz }",
                         problem(
                                 5,
                                 "weir.backends.orders.recovery.probe",
                                 "shadow",
                                 "expected: path, since a health-path is set")),
-                row(
+                backendRow(
                         "gRPC's health service over HTTP/1.1",
-                        """
-                        weir:
-                          backends:
-                            orders:
-                              uri: http://orders:8080
-                              recovery: { probe: grpc-health }
-                        """,
+                        "recovery: { probe: grpc-health }",
                         problem(
                                 5,
                                 "weir.backends.orders.recovery.probe",
@@ -338,29 +339,17 @@ class ConsistencyCheckTest {
                                 "weir.backends.orders.circuit-breaker.stall-duration",
                                 "2s",
                                 "expected: at most the deadline, 1s")),
-                row(
+                backendRow(
                         "a window smaller than one",
-                        """
-                        weir:
-                          backends:
-                            orders:
-                              uri: http://orders:8080
-                              circuit-breaker: { sliding-window-size: 0 }
-                        """,
+                        "circuit-breaker: { sliding-window-size: 0 }",
                         problem(
                                 5,
                                 "weir.backends.orders.circuit-breaker.sliding-window-size",
                                 "0",
                                 "expected: 1 to 100000")),
-                row(
+                backendRow(
                         "TLS for a backend without",
-                        """
-                        weir:
-                          backends:
-                            orders:
-                              uri: http://orders:8080
-                              connection: { ssl-bundle: orders }
-                        """,
+                        "connection: { ssl-bundle: orders }",
                         problem(
                                 5,
                                 "weir.backends.orders.connection.ssl-bundle",

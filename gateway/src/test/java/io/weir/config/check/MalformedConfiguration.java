@@ -49,6 +49,17 @@ record MalformedConfiguration(String name, String yaml, List<Expected> problems)
         return new MalformedConfiguration(name, yaml, List.of(problems));
     }
 
+    /** A row with a backend {@code orders} and one of its properties, which is in line 5. */
+    static MalformedConfiguration backendRow(String name, String property, Expected... problems) {
+        return row(name, """
+                weir:
+                  backends:
+                    orders:
+                      uri: http://orders:8080
+                      %s
+                """.formatted(property), problems);
+    }
+
     static Expected problem(int line, String path, @Nullable String value, String why) {
         return new Expected(line, path, value, why, null);
     }

@@ -1,5 +1,6 @@
 package io.weir.config.check;
 
+import static io.weir.config.check.MalformedConfiguration.backendRow;
 import static io.weir.config.check.MalformedConfiguration.problem;
 import static io.weir.config.check.MalformedConfiguration.row;
 
@@ -23,15 +24,9 @@ class MalformedPropertiesTest {
 
     static Stream<MalformedConfiguration> names() {
         return Stream.of(
-                row(
+                backendRow(
                         "a letter is missing",
-                        """
-                        weir:
-                          backends:
-                            orders:
-                              uri: http://orders:8080
-                              bulkhead: { max-concurrent-call: 64 }
-                        """,
+                        "bulkhead: { max-concurrent-call: 64 }",
                         problem(
                                 5,
                                 "weir.backends.orders.bulkhead.max-concurrent-call",
@@ -50,15 +45,9 @@ class MalformedPropertiesTest {
                                 queue-capacity: 3
                         """,
                         problem(5, "weir.backends.orders.bulkhed", null, "unknown property", "bulkhead")),
-                row(
+                backendRow(
                         "a property of a group outside of it",
-                        """
-                        weir:
-                          backends:
-                            orders:
-                              uri: http://orders:8080
-                              max-concurrent-calls: 64
-                        """,
+                        "max-concurrent-calls: 64",
                         problem(
                                 5,
                                 "weir.backends.orders.max-concurrent-calls",
@@ -126,15 +115,9 @@ class MalformedPropertiesTest {
                             - delay: 1s
                         """,
                         problem(3, "weir.drain[0]", null, "expected: properties, not a list")),
-                row(
+                backendRow(
                         "a value in place of a group",
-                        """
-                        weir:
-                          backends:
-                            orders:
-                              uri: http://orders:8080
-                              bulkhead: 64
-                        """,
+                        "bulkhead: 64",
                         problem(
                                 5,
                                 "weir.backends.orders.bulkhead",

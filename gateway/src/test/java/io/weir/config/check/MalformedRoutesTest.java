@@ -6,6 +6,7 @@ import static io.weir.config.check.MalformedConfiguration.row;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -20,6 +21,23 @@ class MalformedRoutesTest {
     @MethodSource("routes")
     void reportsTheProblem(MalformedConfiguration configuration) throws IOException {
         configuration.assertReported(directory);
+    }
+
+    /** A row with a backend {@code orders} and a route, which is in line 3. */
+    private static MalformedConfiguration routeRow(
+            String name, String route, MalformedConfiguration.Expected... problems) {
+        return row(name, """
+                weir.backends.orders.uri: http://orders:8080
+                spring.cloud.gateway.server.webflux.routes:
+                  - %s
+                """.formatted(route), problems);
+    }
+
+    /** A problem of that route. */
+    private static MalformedConfiguration.Expected inRoute(
+            String property, @Nullable String value, String why, String... nearest) {
+        String path = "spring.cloud.gateway.server.webflux.routes[0]." + property;
+        return nearest.length == 0 ? problem(3, path, value, why) : problem(3, path, value, why, nearest[0]);
     }
 
     static Stream<MalformedConfiguration> routes() {
@@ -79,78 +97,37 @@ class MalformedRoutesTest {
                           orders: { uri: "backend://orders" }
                         """,
                         problem(2, "spring.cloud.gateway.server.webflux.routes.orders", null, "expected: a list")),
-                row(
+                routeRow(
                         "a route to a backend that does not exist",
-                        """
-                        weir.backends.orders.uri: http://orders:8080
-                        spring.cloud.gateway.server.webflux.routes:
-                          - { id: orders, uri: "backend://order", predicates: ["Path=/orders/**"] }
-                        """,
-                        problem(
-                                3,
-                                "spring.cloud.gateway.server.webflux.routes[0].uri",
-                                "backend://order",
-                                "unknown backend",
-                                "backend://orders")),
-                row(
+                        "{ id: orders, uri: 'backend://order', predicates: ['Path=/orders/**'] }",
+                        inRoute("uri", "backend://order", "unknown backend", "backend://orders")),
+                routeRow(
                         "a backend with a port",
-                        """
-                        weir.backends.orders.uri: http://orders:8080
-                        spring.cloud.gateway.server.webflux.routes:
-                          - { id: orders, uri: "backend://orders:8080", predicates: ["Path=/orders/**"] }
-                        """,
-                        problem(
-                                3,
-                                "spring.cloud.gateway.server.webflux.routes[0].uri",
+                        "{ id: orders, uri: 'backend://orders:8080', predicates: ['Path=/orders/**'] }",
+                        inRoute(
+                                "uri",
                                 "backend://orders:8080",
                                 "expected: backend://<name>; a port belongs to weir.backends.<name>.uri, a path to filters")),
-                row(
+                routeRow(
                         "a backend with a path",
-                        """
-                        weir.backends.orders.uri: http://orders:8080
-                        spring.cloud.gateway.server.webflux.routes:
-                          - { id: orders, uri: "backend://orders/v1", predicates: ["Path=/orders/**"] }
-                        """,
-                        problem(
-                                3,
-                                "spring.cloud.gateway.server.webflux.routes[0].uri",
+                        "{ id: orders, uri: 'backend://orders/v1', predicates: ['Path=/orders/**'] }",
+                        inRoute(
+                                "uri",
                                 "backend://orders/v1",
                                 "expected: backend://<name>; a port belongs to weir.backends.<name>.uri, a path to filters")),
-                row(
+                routeRow(
                         "a backend without slashes",
-                        """
-                        weir.backends.orders.uri: http://orders:8080
-                        spring.cloud.gateway.server.webflux.routes:
-                          - { id: orders, uri: "backend:orders", predicates: ["Path=/orders/**"] }
-                        """,
-                        problem(
-                                3,
-                                "spring.cloud.gateway.server.webflux.routes[0].uri",
-                                "backend:orders",
-                                "expected: backend://<name>")),
-                row(
+                        "{ id: orders, uri: 'backend:orders', predicates: ['Path=/orders/**'] }",
+                        inRoute("uri", "backend:orders", "expected: backend://<name>")),
+                routeRow(
                         "a misspelt scheme",
-                        """
-                        weir.backends.orders.uri: http://orders:8080
-                        spring.cloud.gateway.server.webflux.routes:
-                          - { id: orders, uri: "bakend://orders", predicates: ["Path=/orders/**"] }
-                        """,
-                        problem(
-                                3,
-                                "spring.cloud.gateway.server.webflux.routes[0].uri",
-                                "bakend://orders",
-                                "expected: backend://<name>",
-                                "backend://")),
-                row(
+                        "{ id: orders, uri: 'bakend://orders', predicates: ['Path=/orders/**'] }",
+                        inRoute("uri", "bakend://orders", "expected: backend://<name>", "backend://")),
+                routeRow(
                         "a route without a compartment",
-                        """
-                        weir.backends.orders.uri: http://orders:8080
-                        spring.cloud.gateway.server.webflux.routes:
-                          - { id: orders, uri: "http://orders:8080", predicates: ["Path=/orders/**"] }
-                        """,
-                        problem(
-                                3,
-                                "spring.cloud.gateway.server.webflux.routes[0].uri",
+                        "{ id: orders, uri: 'http://orders:8080', predicates: ['Path=/orders/**'] }",
+                        inRoute(
+                                "uri",
                                 "http://orders:8080",
                                 "without a compartment of its own; expected: backend://<name>, or weir.allow-unprotected-routes: true")),
                 row(
@@ -172,28 +149,12 @@ class MalformedRoutesTest {
                                 "spring.cloud.gateway.server.webflux.routes[1].uri",
                                 "lb://orders:8080",
                                 "expected: lb://<name>; a port belongs to weir.backends.<name>.uri, a path to filters")),
-                row(
+                routeRow(
                         "a route without anything",
-                        """
-                        weir.backends.orders.uri: http://orders:8080
-                        spring.cloud.gateway.server.webflux.routes:
-                          - order: 1
-                        """,
-                        problem(
-                                3,
-                                "spring.cloud.gateway.server.webflux.routes[0].id",
-                                null,
-                                "missing; expected: a unique name"),
-                        problem(
-                                3,
-                                "spring.cloud.gateway.server.webflux.routes[0].uri",
-                                null,
-                                "missing; expected: backend://<name>"),
-                        problem(
-                                3,
-                                "spring.cloud.gateway.server.webflux.routes[0].predicates",
-                                null,
-                                "missing; expected: at least one, such as Path=/orders/**")),
+                        "order: 1",
+                        inRoute("id", null, "missing; expected: a unique name"),
+                        inRoute("uri", null, "missing; expected: backend://<name>"),
+                        inRoute("predicates", null, "missing; expected: at least one, such as Path=/orders/**")),
                 row(
                         "two routes with one id",
                         """
@@ -318,19 +279,11 @@ class MalformedRoutesTest {
                                 "spring.cloud.gateway.server.webflux.routes[0].filters[0]",
                                 "RequestRateLimiter=1",
                                 "needs a RateLimiter, which only an extension can bring; or use weir.routes.<id>.rate-limit")),
-                row(
+                routeRow(
                         "a filter without a name",
-                        """
-                        weir.backends.orders.uri: http://orders:8080
-                        spring.cloud.gateway.server.webflux.routes:
-                          - { id: orders, uri: "backend://orders", predicates: ["Path=/a"], filters: ["", {args: {parts: 1}}] }
-                        """,
-                        problem(
-                                3,
-                                "spring.cloud.gateway.server.webflux.routes[0].filters[0]",
-                                "",
-                                "expected: the name of a filter"),
-                        problem(3, "spring.cloud.gateway.server.webflux.routes[0].filters[1].name", null, "missing")),
+                        "{ id: orders, uri: 'backend://orders', predicates: ['Path=/a'], filters: ['', {args: {parts: 1}}] }",
+                        inRoute("filters[0]", "", "expected: the name of a filter"),
+                        inRoute("filters[1].name", null, "missing")),
                 row(
                         "a filter among the predicates",
                         """

@@ -1,5 +1,6 @@
 package io.weir.config.check;
 
+import static io.weir.config.check.MalformedConfiguration.backendRow;
 import static io.weir.config.check.MalformedConfiguration.problem;
 import static io.weir.config.check.MalformedConfiguration.row;
 
@@ -199,6 +200,7 @@ class MalformedValuesTest {
                                 issuers: [corp]
                                 scopes: ["a b"]
                                 claims: [department]
+                                certificates: ["dns:*.*.example", "CN=alice"]
                         """,
                         problem(
                                 5,
@@ -228,7 +230,17 @@ class MalformedValuesTest {
                                 21,
                                 "weir.routes.orders.authentication.claims[0]",
                                 "department",
-                                "expected: NAME=VALUE")),
+                                "expected: NAME=VALUE"),
+                        problem(
+                                22,
+                                "weir.routes.orders.authentication.certificates[0]",
+                                "dns:*.*.example",
+                                "expected: dns:NAME, uri:URI or subject:DN, with at most one *"),
+                        problem(
+                                22,
+                                "weir.routes.orders.authentication.certificates[1]",
+                                "CN=alice",
+                                "expected: dns:NAME, uri:URI or subject:DN, with at most one *")),
                 row(
                         "a rate limit without a number, and with an unknown key",
                         """
@@ -239,95 +251,53 @@ class MalformedValuesTest {
                           routes:
                             orders:
                               rate-limit:
-                                key: "claim:sub"
+                                key: "claim:"
                         """,
                         problem(
                                 8,
                                 "weir.routes.orders.rate-limit.key",
-                                "claim:sub",
-                                "expected: client-address, header:NAME or route"),
+                                "claim:",
+                                "expected: client-address, header:NAME, claim:NAME or route"),
                         problem(
                                 7,
                                 "weir.routes.orders.rate-limit.permits",
                                 null,
                                 "missing; expected: a whole number, 1 to 1000000")),
-                row(
+                backendRow(
                         "a duration below its range",
-                        """
-                        weir:
-                          backends:
-                            orders:
-                              uri: http://orders:8080
-                              deadline: 0ms
-                        """,
+                        "deadline: 0ms",
                         problem(5, "weir.backends.orders.deadline", "0ms", "expected: 1ms to 10m")),
-                row(
+                backendRow(
                         "a duration above its range",
-                        """
-                        weir:
-                          backends:
-                            orders:
-                              uri: http://orders:8080
-                              deadline: 11m
-                        """,
+                        "deadline: 11m",
                         problem(5, "weir.backends.orders.deadline", "11m", "expected: 1ms to 10m")),
-                row(
+                backendRow(
                         "no duration",
-                        """
-                        weir:
-                          backends:
-                            orders:
-                              uri: http://orders:8080
-                              deadline: soon
-                        """,
+                        "deadline: soon",
                         problem(5, "weir.backends.orders.deadline", "soon", "expected: a duration, 1ms to 10m")),
-                row(
+                backendRow(
                         "a duration without a unit, which Spring Boot would take for milliseconds",
-                        """
-                        weir:
-                          backends:
-                            orders:
-                              uri: http://orders:8080
-                              deadline: 3
-                        """,
+                        "deadline: 3",
                         problem(
                                 5,
                                 "weir.backends.orders.deadline",
                                 "3",
                                 "without a unit, such as ms or s; expected: a duration, 1ms to 10m")),
-                row(
+                backendRow(
                         "a duration with a comma",
-                        """
-                        weir:
-                          backends:
-                            orders:
-                              uri: http://orders:8080
-                              deadline: 1,5s
-                        """,
+                        "deadline: 1,5s",
                         problem(5, "weir.backends.orders.deadline", "1,5s", "expected: a duration, 1ms to 10m")),
-                row(
+                backendRow(
                         "a list in place of a duration, which Spring Boot would ignore",
-                        """
-                        weir:
-                          backends:
-                            orders:
-                              uri: http://orders:8080
-                              deadline: [800ms]
-                        """,
+                        "deadline: [800ms]",
                         problem(
                                 5,
                                 "weir.backends.orders.deadline[0]",
                                 "800ms",
                                 "expected: a single value, a duration, 1ms to 10m")),
-                row(
+                backendRow(
                         "a value that is empty, for which Spring Boot would take the default",
-                        """
-                        weir:
-                          backends:
-                            orders:
-                              uri: http://orders:8080
-                              deadline:
-                        """,
+                        "deadline:",
                         problem(5, "weir.backends.orders.deadline", null, "empty; expected: a duration, 1ms to 10m")),
                 row(
                         "an endpoint that is none",
@@ -348,85 +318,49 @@ class MalformedValuesTest {
                         weir:
                           access-log: { file: "" }
                         """, problem(2, "weir.access-log.file", null, "empty; expected: text")),
-                row(
+                backendRow(
                         "a whole number below its range",
-                        """
-                        weir:
-                          backends:
-                            orders:
-                              uri: http://orders:8080
-                              bulkhead: { max-concurrent-calls: 0 }
-                        """,
+                        "bulkhead: { max-concurrent-calls: 0 }",
                         problem(
                                 5,
                                 "weir.backends.orders.bulkhead.max-concurrent-calls",
                                 "0",
                                 "expected: 1 to 1000000")),
-                row(
+                backendRow(
                         "a fraction, which Spring Boot would cut off",
-                        """
-                        weir:
-                          backends:
-                            orders:
-                              uri: http://orders:8080
-                              bulkhead: { max-concurrent-calls: 64.7 }
-                        """,
+                        "bulkhead: { max-concurrent-calls: 64.7 }",
                         problem(
                                 5,
                                 "weir.backends.orders.bulkhead.max-concurrent-calls",
                                 "64.7",
                                 "expected: a whole number or auto, 1 to 1000000")),
-                row(
+                backendRow(
                         "a word in place of a number or auto",
-                        """
-                        weir:
-                          backends:
-                            orders:
-                              uri: http://orders:8080
-                              bulkhead: { max-wait-duration: automatic }
-                        """,
+                        "bulkhead: { max-wait-duration: automatic }",
                         problem(
                                 5,
                                 "weir.backends.orders.bulkhead.max-wait-duration",
                                 "automatic",
                                 "expected: a duration or auto, 0 to 1m")),
-                row(
+                backendRow(
                         "a number that does not fit",
-                        """
-                        weir:
-                          backends:
-                            orders:
-                              uri: http://orders:8080
-                              max-streams: 99999999999
-                        """,
+                        "max-streams: 99999999999",
                         problem(
                                 5,
                                 "weir.backends.orders.max-streams",
                                 "99999999999",
                                 "expected: a whole number, 1 to 1000000")),
-                row(
+                backendRow(
                         "a word in place of a number",
-                        """
-                        weir:
-                          backends:
-                            orders:
-                              uri: http://orders:8080
-                              max-streams: many
-                        """,
+                        "max-streams: many",
                         problem(
                                 5,
                                 "weir.backends.orders.max-streams",
                                 "many",
                                 "expected: a whole number, 1 to 1000000")),
-                row(
+                backendRow(
                         "a share of one in place of percent",
-                        """
-                        weir:
-                          backends:
-                            orders:
-                              uri: http://orders:8080
-                              circuit-breaker: { failure-rate-threshold: 0, slow-call-rate-threshold: 150 }
-                        """,
+                        "circuit-breaker: { failure-rate-threshold: 0, slow-call-rate-threshold: 150 }",
                         problem(
                                 5,
                                 "weir.backends.orders.circuit-breaker.failure-rate-threshold",
@@ -441,25 +375,13 @@ class MalformedValuesTest {
                         weir:
                           tracing: { sampling-ratio: .nan }
                         """, problem(2, "weir.tracing.sampling-ratio", "NaN", "expected: 0 to 1")),
-                row(
+                backendRow(
                         "a word that is not one of the choice",
-                        """
-                        weir:
-                          backends:
-                            orders:
-                              uri: http://orders:8080
-                              protocol: h3
-                        """,
+                        "protocol: h3",
                         problem(5, "weir.backends.orders.protocol", "h3", "expected: http1 or h2", "h2")),
-                row(
+                backendRow(
                         "a word of Resilience4j's",
-                        """
-                        weir:
-                          backends:
-                            orders:
-                              uri: http://orders:8080
-                              circuit-breaker: { sliding-window-type: COUNT }
-                        """,
+                        "circuit-breaker: { sliding-window-type: COUNT }",
                         problem(
                                 5,
                                 "weir.backends.orders.circuit-breaker.sliding-window-type",
@@ -517,15 +439,9 @@ class MalformedValuesTest {
                                 "weir.backends.orders.circuit-breaker.record-statuses[2]",
                                 "teapot",
                                 "expected: a whole number, 400 to 599")),
-                row(
+                backendRow(
                         "an element of a list in one text",
-                        """
-                        weir:
-                          backends:
-                            orders:
-                              uri: http://orders:8080
-                              circuit-breaker: { record-statuses: "500, 600" }
-                        """,
+                        "circuit-breaker: { record-statuses: \"500, 600\" }",
                         problem(
                                 5,
                                 "weir.backends.orders.circuit-breaker.record-statuses",
@@ -546,29 +462,17 @@ class MalformedValuesTest {
                                 "weir.backends.orders.circuit-breaker.record-statuses.a",
                                 null,
                                 "expected: a list of values, each a whole number, 400 to 599")),
-                row(
+                backendRow(
                         "a path that is none",
-                        """
-                        weir:
-                          backends:
-                            orders:
-                              uri: http://orders:8080
-                              recovery: { health-path: health }
-                        """,
+                        "recovery: { health-path: health }",
                         problem(
                                 5,
                                 "weir.backends.orders.recovery.health-path",
                                 "health",
                                 "expected: a path that starts with /")),
-                row(
+                backendRow(
                         "a health check without a path",
-                        """
-                        weir:
-                          backends:
-                            orders:
-                              uri: http://orders:8080
-                              health-check: { interval: 1s, timeout: 2s }
-                        """,
+                        "health-check: { interval: 1s, timeout: 2s }",
                         problem(
                                 5,
                                 "weir.backends.orders.health-check.path",
@@ -616,15 +520,9 @@ class MalformedValuesTest {
                                 "weir.backends.orders.health-check.expected-statuses[1]",
                                 "600",
                                 "expected: 200 to 599")),
-                row(
+                backendRow(
                         "an address and instances",
-                        """
-                        weir:
-                          backends:
-                            orders:
-                              uri: http://orders:8080
-                              instances: [ { uri: http://a:8080 } ]
-                        """,
+                        "instances: [ { uri: http://a:8080 } ]",
                         problem(
                                 5,
                                 "weir.backends.orders.instances",
@@ -730,39 +628,21 @@ class MalformedValuesTest {
                                 "weir.backends.orders.load-balancing.max-concurrent-calls-per-instance",
                                 "0",
                                 "expected: 1 to 1000000")),
-                row(
+                backendRow(
                         "a hash without a key",
-                        """
-                        weir:
-                          backends:
-                            orders:
-                              uri: http://orders:8080
-                              load-balancing: { policy: hash }
-                        """,
+                        "load-balancing: { policy: hash }",
                         problem(5, "weir.backends.orders.load-balancing.policy", "hash", "expected: also a hash-key")),
-                row(
+                backendRow(
                         "a hash key without a hash",
-                        """
-                        weir:
-                          backends:
-                            orders:
-                              uri: http://orders:8080
-                              load-balancing: { hash-key: "cookie:SESSION" }
-                        """,
+                        "load-balancing: { hash-key: \"cookie:SESSION\" }",
                         problem(
                                 5,
                                 "weir.backends.orders.load-balancing.hash-key",
                                 "cookie:SESSION",
                                 "expected: also policy: hash")),
-                row(
+                backendRow(
                         "a hash key of an unknown kind",
-                        """
-                        weir:
-                          backends:
-                            orders:
-                              uri: http://orders:8080
-                              load-balancing: { policy: hash, hash-key: "query:user" }
-                        """,
+                        "load-balancing: { policy: hash, hash-key: \"query:user\" }",
                         problem(
                                 5,
                                 "weir.backends.orders.load-balancing.hash-key",
@@ -808,29 +688,17 @@ class MalformedValuesTest {
                                 "weir.backends.orders.uri",
                                 null,
                                 "missing; expected: a URI such as http://orders:8080, or instances, or discovery")),
-                row(
+                backendRow(
                         "a number in base 8",
-                        """
-                        weir:
-                          backends:
-                            orders:
-                              uri: http://orders:8080
-                              max-streams: 0100
-                        """,
+                        "max-streams: 0100",
                         problem(
                                 5,
                                 "weir.backends.orders.max-streams",
                                 "0100",
                                 "YAML reads this as a number in base 8; put it in quotes")),
-                row(
+                backendRow(
                         "a number in base 60",
-                        """
-                        weir:
-                          backends:
-                            orders:
-                              uri: http://orders:8080
-                              deadline: 1:30
-                        """,
+                        "deadline: 1:30",
                         problem(
                                 5,
                                 "weir.backends.orders.deadline",
@@ -841,15 +709,9 @@ class MalformedValuesTest {
                                 "weir.backends.orders.deadline",
                                 "90",
                                 "without a unit, such as ms or s; expected: a duration, 1ms to 10m")),
-                row(
+                backendRow(
                         "a placeholder without a value",
-                        """
-                        weir:
-                          backends:
-                            orders:
-                              uri: http://orders:8080
-                              deadline: ${ORDERS_DEADLINE_THAT_IS_NOT_SET}
-                        """,
+                        "deadline: ${ORDERS_DEADLINE_THAT_IS_NOT_SET}",
                         problem(
                                 5,
                                 "weir.backends.orders.deadline",
@@ -898,15 +760,9 @@ class MalformedValuesTest {
                                 "spring.application.name",
                                 "${NAME_THAT_IS_NOT_SET}",
                                 "the placeholder NAME_THAT_IS_NOT_SET has no value")),
-                row(
+                backendRow(
                         "a placeholder with a bad default",
-                        """
-                        weir:
-                          backends:
-                            orders:
-                              uri: http://orders:8080
-                              deadline: ${ORDERS_DEADLINE_THAT_IS_NOT_SET:soon}
-                        """,
+                        "deadline: ${ORDERS_DEADLINE_THAT_IS_NOT_SET:soon}",
                         problem(
                                 5,
                                 "weir.backends.orders.deadline",
@@ -950,12 +806,12 @@ class MalformedValuesTest {
                                 6,
                                 "weir.backends.orders.fairness.key",
                                 "tenant",
-                                "expected: client-address, or the name of a header field such as header:X-Tenant"),
+                                "expected: client-address, header:NAME or claim:NAME"),
                         problem(
                                 9,
                                 "weir.backends.billing.fairness.key",
                                 "header:",
-                                "expected: client-address, or the name of a header field such as header:X-Tenant"),
+                                "expected: client-address, header:NAME or claim:NAME"),
                         problem(11, "weir.routes.orders.priority", "high", "expected: critical, normal or sheddable")),
                 row(
                         "no network",

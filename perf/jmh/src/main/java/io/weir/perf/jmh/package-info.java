@@ -6,6 +6,9 @@
  * refused call; and calls that wait. In the last case Resilience4j blocks the thread, and the gateway calls
  * back; here the callback wakes a blocked thread, so that both do the same. One case of the breaker: calls
  * that it refuses while it is open, by one thread and by several.
+ *
+ * <p>{@link io.weir.perf.jmh.TokenBenchmark} measures the cost of a request's token, with and without the
+ * cache of verified tokens.
  */
 @NullMarked
 package io.weir.perf.jmh;
