@@ -9,17 +9,22 @@ import io.weir.door.RouteView;
 import io.weir.engine.Backend;
 import io.weir.faults.InjectedFault;
 import io.weir.faults.InjectedFaults;
+import io.weir.management.ConfigurationState;
 import io.weir.management.FaultView;
 import io.weir.management.Gateway;
+import io.weir.management.OperatorChangeView;
+import io.weir.management.OperatorSwitches;
 import io.weir.management.OtherMembersAdvisor;
 import io.weir.management.RecentEvents;
 import io.weir.management.WeirEndpoint;
 import io.weir.reload.ChangeHistory;
 import io.weir.reload.LiveConfiguration;
 import java.time.InstantSource;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Stream;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.actuate.info.InfoContributor;
 import org.springframework.context.annotation.Bean;
@@ -30,7 +35,23 @@ import org.springframework.context.annotation.Configuration;
 class ManagementConfiguration {
 
     @Bean
-    Gateway gateway(LiveRoutes routes, InjectedFaults faults) {
+    OperatorSwitches operatorSwitches(
+            LiveRoutes routes,
+            LiveConfiguration configuration,
+            RecentEvents recentEvents,
+            OperatorChangesTimer operatorChangesTimer) {
+        return new OperatorSwitches(
+                () -> routes.get().backends(),
+                configuration,
+                recentEvents,
+                operatorChangesTimer,
+                System::nanoTime,
+                InstantSource.system());
+    }
+
+    @Bean
+    Gateway gateway(
+            LiveRoutes routes, InjectedFaults faults, OperatorSwitches switches, LiveConfiguration configuration) {
         return new Gateway() {
             @Override
             public Map<String, Backend> backends() {
@@ -40,6 +61,24 @@ class ManagementConfiguration {
             @Override
             public List<RouteView> routes() {
                 return routes.get().views();
+            }
+
+            @Override
+            public Map<String, List<OperatorChangeView>> operatorChanges() {
+                Map<String, List<OperatorChangeView>> changes = new HashMap<>(switches.inForce());
+                configuration
+                        .operatorChanges()
+                        .forEach((backend, limits) -> changes.merge(
+                                backend,
+                                limits,
+                                (one, other) -> Stream.concat(one.stream(), other.stream())
+                                        .toList()));
+                return changes;
+            }
+
+            @Override
+            public ConfigurationState configuration() {
+                return configuration.state();
             }
 
             @Override
@@ -77,8 +116,8 @@ class ManagementConfiguration {
 
     @Bean
     WeirEndpoint weirEndpoint(
-            Gateway gateway, GatewayState state, LiveConfiguration configuration, RecentEvents recentEvents) {
-        return new WeirEndpoint(gateway, state.engine(), state.guard(), state.drain(), configuration, recentEvents);
+            Gateway gateway, GatewayState state, LiveConfiguration configuration, OperatorSwitches switches) {
+        return new WeirEndpoint(gateway, state.engine(), state.guard(), state.drain(), configuration, switches);
     }
 
     /** Replaces Spring Boot's own contributor, which is absent in classes that Maven has not built. */

@@ -18,9 +18,11 @@ import io.weir.metrics.EdgeMeters;
 import io.weir.metrics.MeterBook;
 import io.weir.metrics.ReloadMeters;
 import io.weir.reload.FileWatch;
+import io.weir.reload.KeptConfigurations;
 import io.weir.reload.LiveConfiguration;
 import io.weir.reload.WeirConfigEndpoint;
 import io.weir.reload.WeirReloadEndpoint;
+import java.nio.file.Path;
 import java.time.InstantSource;
 import java.util.Set;
 import java.util.function.Consumer;
@@ -77,22 +79,37 @@ class ReloadConfiguration {
     }
 
     @Bean
+    OperatorChangesTimer operatorChangesTimer() {
+        return new OperatorChangesTimer();
+    }
+
+    @Bean
     LiveConfiguration liveConfiguration(
             ConfigurableEnvironment environment,
             ApplicationArguments arguments,
             ConfigurationApplier applier,
             Drain drain,
+            OperatorChangesTimer operatorChangesTimer,
             MeterBook meterBook,
-            RecentEvents recentEvents) {
+            RecentEvents recentEvents,
+            WeirProperties properties) {
         InstantSource clock = InstantSource.system();
-        return new LiveConfiguration(
+        String history = properties.reload().history();
+        LiveConfiguration configuration = new LiveConfiguration(
                 ConfigurationSnapshot.of(environment),
                 new ConfigurationReader(environment, arguments.getSourceArgs()),
                 applier,
                 () -> drain.phase() != Drain.Phase.SERVING,
+                operatorChangesTimer,
+                System::nanoTime,
                 clock,
                 new ReloadMeters(meterBook, clock.instant()),
-                recentEvents);
+                recentEvents,
+                history == null ? KeptConfigurations.NONE : KeptConfigurations.in(Path.of(history)));
+        if (history != null) {
+            configuration.keepFilesOfStart();
+        }
+        return configuration;
     }
 
     @Bean

@@ -3,6 +3,7 @@ package io.weir.config;
 import java.time.Duration;
 import org.hibernate.validator.constraints.time.DurationMax;
 import org.hibernate.validator.constraints.time.DurationMin;
+import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 
 /**
@@ -14,6 +15,9 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *     is necessary because events can be lost, and network file systems send none.
  * @param quietPeriod time for which changed files must be stable before a reload; 0 to 1m. It avoids the load
  *     of a partially written file.
+ * @param history directory in which the gateway keeps the files of the last ten configurations that were in
+ *     force, for {@code weir rollback}; it is created if it does not exist. The files can contain secrets, so
+ *     only the gateway's user may read them. Default: none is kept.
  */
 public record ReloadProperties(
         @DefaultValue("true") boolean watch,
@@ -22,7 +26,9 @@ public record ReloadProperties(
         Duration pollInterval,
 
         @DefaultValue("100ms") @DurationMin @DurationMax(minutes = 1)
-        Duration quietPeriod) {
+        Duration quietPeriod,
+
+        @Nullable String history) {
 
     /**
      * Spring Boot's property for the time between two comparisons of the files of a bundle with {@code

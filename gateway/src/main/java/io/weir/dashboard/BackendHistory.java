@@ -5,6 +5,7 @@ import io.weir.engine.Backend;
 import io.weir.engine.ExchangeOutcomes;
 import io.weir.limit.LogBuckets;
 import io.weir.management.BackendView;
+import io.weir.management.OperatorChangeView;
 import io.weir.metrics.BackendMeters;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -71,7 +72,7 @@ final class BackendHistory {
     }
 
     /** Adds a second; called once a second. */
-    LiveView.BackendSnapshot addSecond(Backend backend) {
+    LiveView.BackendSnapshot addSecond(Backend backend, List<OperatorChangeView> changes) {
         meters.totals().readOutcomes(outcomes);
         outcomesWindow.add(outcomes);
         meters.totals().readDurations(times);
@@ -83,7 +84,7 @@ final class BackendHistory {
         long endedNow = outcomesWindow.lastSecond();
         long troubleNow = outcomesWindow.lastSecond(
                 outcome -> ExchangeOutcomes.kind(outcome).isTrouble());
-        BackendView now = BackendView.of(backend);
+        BackendView now = BackendView.of(backend, changes);
         ended[nextSecond] = (int) endedNow;
         trouble[nextSecond] = (int) troubleNow;
         limit[nextSecond] = now.calls().limit();

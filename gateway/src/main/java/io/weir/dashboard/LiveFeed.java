@@ -6,6 +6,7 @@ import io.weir.engine.Engine;
 import io.weir.engine.ExchangeOutcomes;
 import io.weir.management.Gateway;
 import io.weir.management.GatewayView;
+import io.weir.management.OperatorChangeView;
 import io.weir.management.RecentEvents;
 import io.weir.metrics.BackendMeters;
 import io.weir.overload.OverloadGuard;
@@ -287,13 +288,14 @@ public final class LiveFeed implements AutoCloseable {
         snapshots.incrementAndGet();
         Map<String, Backend> backends = new TreeMap<>(gateway.backends());
         histories.keySet().retainAll(backends.keySet());
+        Map<String, List<OperatorChangeView>> changes = gateway.operatorChanges();
         List<LiveView.BackendSnapshot> views = new ArrayList<>(backends.size());
         backends.forEach((name, backend) -> {
             if (backend.observer() instanceof BackendMeters meters) {
                 BackendHistory known = histories.get(name);
                 BackendHistory history = known != null && known.isOf(meters) ? known : new BackendHistory(meters);
                 histories.put(name, history);
-                views.add(history.addSecond(backend));
+                views.add(history.addSecond(backend, changes.getOrDefault(name, List.of())));
             }
         });
         return new LiveView(
@@ -305,6 +307,7 @@ public final class LiveFeed implements AutoCloseable {
                 views,
                 recentEvents.last(),
                 gateway.faults(),
+                gateway.configuration(),
                 refused.get().orElse(null),
                 null,
                 null);

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.annotation.JsonInclude;
 import com.fasterxml.jackson.annotation.JsonProperty;
 import io.weir.engine.ExchangeOutcomes;
 import io.weir.management.BackendView;
+import io.weir.management.ConfigurationState;
 import io.weir.management.FaultView;
 import io.weir.management.GatewayView;
 import io.weir.management.RecentEvents;
@@ -23,6 +24,7 @@ import org.jspecify.annotations.Nullable;
  * @param backends the backends, by name
  * @param recentEvents the last changes, the latest first; {@code happenings} in JSON
  * @param faults the injected faults that are active, the oldest first
+ * @param configuration the configuration in force
  * @param refused the refused configuration in the files; null: the configuration in the files is in force
  * @param vocabulary the kind of each outcome; only in the first event of a connection
  * @param history the last two minutes of each backend; only in the first event of a connection
@@ -37,6 +39,7 @@ record LiveView(
         List<BackendSnapshot> backends,
         @JsonProperty("happenings") List<RecentEvents.Event> recentEvents,
         List<FaultView> faults,
+        ConfigurationState configuration,
         @JsonInclude(JsonInclude.Include.ALWAYS) @Nullable RefusedConfiguration refused,
         @Nullable Map<String, ExchangeOutcomes.Kind> vocabulary,
         @Nullable Map<String, History> history) {
@@ -107,6 +110,7 @@ record LiveView(
                 backends,
                 recentEvents,
                 faults,
+                configuration,
                 refused,
                 kinds,
                 histories);

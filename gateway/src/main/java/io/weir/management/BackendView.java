@@ -41,6 +41,7 @@ import org.jspecify.annotations.Nullable;
  * @param instances the instances; null: the backend has one address
  * @param check the health check of a backend with one address; null: none is configured, or the backend has
  *     several instances, each with its own
+ * @param changes the changes of operators that are in force
  */
 public record BackendView(
         String uri,
@@ -55,7 +56,8 @@ public record BackendView(
         long retryBudget,
         @Nullable DryRun dryRun,
         @Nullable List<InstanceView> instances,
-        @Nullable CheckView check) {
+        @Nullable CheckView check,
+        List<OperatorChangeView> changes) {
 
     private static final double NANOS_PER_MILLI = 1e6;
 
@@ -339,8 +341,12 @@ public record BackendView(
         }
     }
 
-    /** The present state of a backend. */
-    public static BackendView of(Backend backend) {
+    /**
+     * The present state of a backend.
+     *
+     * @param changes the changes of operators that are in force
+     */
+    public static BackendView of(Backend backend, List<OperatorChangeView> changes) {
         QueueingBulkhead bulkhead = backend.bulkhead();
         QueueingBulkhead streams = backend.streams();
         Tenants tenants = backend.tenants();
@@ -367,6 +373,7 @@ public record BackendView(
                 backend.retryBudget().available(),
                 DryRun.of(backend),
                 InstanceView.of(backend.instances()),
-                backend.instances().isSingle() ? CheckView.of(backend.health()) : null);
+                backend.instances().isSingle() ? CheckView.of(backend.health()) : null,
+                changes);
     }
 }

@@ -15,6 +15,16 @@ public interface Gateway {
     /** The routes, in the order in which they are matched. */
     Collection<RouteView> routes();
 
+    /** The changes of operators that are in force, by backend. */
+    default Map<String, List<OperatorChangeView>> operatorChanges() {
+        return Map.of();
+    }
+
+    /** The configuration in force. */
+    default ConfigurationState configuration() {
+        return ConfigurationState.UNKNOWN;
+    }
+
     /** The injected faults that are active, the oldest first. */
     default List<FaultView> faults() {
         return List.of();

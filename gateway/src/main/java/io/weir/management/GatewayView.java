@@ -15,9 +15,14 @@ import java.util.Map;
  * @param backends the backends, by name
  * @param routes the routes, in the order in which they are matched
  * @param faults the injected faults that are active, the oldest first
+ * @param configuration the configuration in force
  */
 public record GatewayView(
-        Status gateway, Map<String, BackendView> backends, Collection<RouteState> routes, List<FaultView> faults) {
+        Status gateway,
+        Map<String, BackendView> backends,
+        Collection<RouteState> routes,
+        List<FaultView> faults,
+        ConfigurationState configuration) {
 
     private static final double NANOS_PER_MILLI = 1e6;
 

@@ -1,12 +1,15 @@
 package io.weir.management;
 
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Changes of the configuration in force by an operator. A change applies from the next request on, until the
- * configuration is reloaded from its files. It is logged with the operator's address.
+ * configuration is reloaded from its files; a change with a time to live, until that is over. It is logged
+ * with the operator's address.
  */
 public interface OperatorChanges {
 
@@ -17,8 +20,13 @@ public interface OperatorChanges {
      * @param limits new values, as in YAML, by the names of properties below the backend, such as {@code
      *     bulkhead.max-concurrent-calls}; the prefix {@code bulkhead.} may be left out
      * @param by the operator's address
+     * @param lasting the time after which the values of the files apply again, also if the files are reloaded
+     *     before; null: until the next reload
      */
-    Answer change(String backend, Map<String, String> limits, String by);
+    Answer change(String backend, Map<String, String> limits, String by, @Nullable Duration lasting);
+
+    /** Ends all changes of limits of a backend: the values of the files apply again. */
+    Answer release(String backend, String by);
 
     /**
      * Runs an action while no configuration is being applied, so that it changes a backend in force and not

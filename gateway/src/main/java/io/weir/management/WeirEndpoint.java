@@ -3,17 +3,16 @@ package io.weir.management;
 import io.weir.drain.Drain;
 import io.weir.engine.Backend;
 import io.weir.engine.Engine;
-import io.weir.health.Health;
 import io.weir.instance.Instance;
 import io.weir.instance.Instances;
 import io.weir.overload.OverloadGuard;
+import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
 import org.springframework.boot.actuate.endpoint.annotation.ReadOperation;
 import org.springframework.boot.actuate.endpoint.annotation.Selector;
@@ -39,23 +38,25 @@ import reactor.core.scheduler.Schedulers;
  *       reload keeps its address. The last instance that takes calls cannot be drained (409).
  *   <li>The same with <code>{"max-concurrent-calls":20}</code> or other limits of the backend ({@link
  *       OperatorChanges#change}): they apply from the next request on, until the next reload, all of them or
- *       none.
+ *       none. <code>{"limits":"released"}</code> ends all changes of the backend's limits.
+ *   <li>With a {@code duration} of 1s to 7d beside it, such as
+ *       <code>{"breaker":"open","duration":"10m"}</code>, each change ends by itself after that time, as if
+ *       the operator had released it. A later change of the same thing replaces it with its time; a reload
+ *       keeps it; a stop of the gateway forgets it.
  * </ul>
  */
 @Endpoint(id = "weir")
 public class WeirEndpoint {
-
-    private static final Logger log = LoggerFactory.getLogger(WeirEndpoint.class);
 
     private final Gateway gateway;
     private final Engine engine;
     private final OverloadGuard guard;
     private final Drain drain;
     private final OperatorChanges changes;
-    private final RecentEvents recentEvents;
+    private final OperatorSwitches switches;
 
     /** The names of the parameters of the write operation, besides the limits. */
-    static final Set<String> PARAMETERS = Set.of("backend", "breaker", "instance", "action");
+    static final Set<String> PARAMETERS = Set.of("backend", "breaker", "instance", "action", "duration");
 
     /** The endpoint of a gateway. */
     public WeirEndpoint(
@@ -64,9 +65,9 @@ public class WeirEndpoint {
             OverloadGuard guard,
             Drain drain,
             OperatorChanges changes,
-            RecentEvents recentEvents) {
+            OperatorSwitches switches) {
         this.changes = changes;
-        this.recentEvents = recentEvents;
+        this.switches = switches;
         this.gateway = gateway;
         this.engine = engine;
         this.guard = guard;
@@ -77,19 +78,25 @@ public class WeirEndpoint {
     @ReadOperation
     public Object all() {
         Map<String, BackendView> backends = new TreeMap<>();
-        gateway.backends().forEach((name, backend) -> backends.put(name, BackendView.of(backend)));
+        Map<String, List<OperatorChangeView>> changed = gateway.operatorChanges();
+        gateway.backends()
+                .forEach((name, backend) ->
+                        backends.put(name, BackendView.of(backend, changed.getOrDefault(name, List.of()))));
         return new GatewayView(
                 GatewayView.Status.of(engine, guard, drain),
                 backends,
                 gateway.routes().stream().map(RouteState::of).toList(),
-                gateway.faults());
+                gateway.faults(),
+                gateway.configuration());
     }
 
     /** One backend; null, which becomes a 404, if no backend has this name. */
     @ReadOperation
     public @Nullable Object one(@Selector String backend) {
         Backend found = gateway.backends().get(backend);
-        return found == null ? null : BackendView.of(found);
+        return found == null
+                ? null
+                : BackendView.of(found, gateway.operatorChanges().getOrDefault(backend, List.of()));
     }
 
     /**
@@ -98,6 +105,7 @@ public class WeirEndpoint {
      * @param instance the address of an instance, with or without its scheme; only together with
      *     {@code action}
      * @param action {@code drain} or {@code return}
+     * @param duration the time to live of the change, with a unit, 1s to 7d; null: it has no end
      * @param limits all other members of the body, collected by {@link OtherMembersAdvisor}
      */
     @WriteOperation
@@ -106,20 +114,31 @@ public class WeirEndpoint {
             @Nullable String breaker,
             @Nullable String instance,
             @Nullable String action,
+            @Nullable String duration,
             @Nullable Map<String, Object> limits) {
         return Mono.deferContextual(context -> {
             String by = ManagementCaller.of(context);
-            // A change of limits reads files and validates them, which would block an event loop.
             Map<String, Object> others = limits == null ? Map.of() : limits;
-            return Mono.fromCallable(() -> instance == null && action == null
-                            ? change(backend, breaker, others, by)
-                            : changeInstance(backend, instance, action, breaker != null || !others.isEmpty(), by))
+            // A change of limits reads files and validates them, which would block an event loop.
+            return Mono.fromCallable(() -> {
+                        Duration lasting;
+                        try {
+                            lasting = lasting(duration, breaker, action, others);
+                        } catch (IllegalArgumentException e) {
+                            return refusal(WebEndpointResponse.STATUS_BAD_REQUEST, String.valueOf(e.getMessage()));
+                        }
+                        boolean isOfBackend = instance == null && action == null;
+                        return isOfBackend
+                                ? change(backend, breaker, others, lasting, by)
+                                : changeInstance(
+                                        backend, instance, action, breaker != null || !others.isEmpty(), lasting, by);
+                    })
                     .subscribeOn(Schedulers.boundedElastic());
         });
     }
 
     private WebEndpointResponse<Object> change(
-            String name, @Nullable String word, Map<String, Object> limits, String by) {
+            String name, @Nullable String word, Map<String, Object> limits, @Nullable Duration lasting, String by) {
         if (find(name).isEmpty()) {
             return unknownBackend(name);
         }
@@ -129,25 +148,50 @@ public class WeirEndpoint {
                     "breaker: " + (word == null ? "missing" : word) + " (expected: open, closed or released)");
         }
         if (!limits.isEmpty()) {
-            Map<String, String> values = new TreeMap<>();
-            limits.forEach((limit, value) -> values.put(limit, String.valueOf(value)));
-            OperatorChanges.Answer answer = changes.change(name, values, by);
+            OperatorChanges.Answer answer = changeLimits(name, limits, lasting, by);
             if (!answer.isOk()) {
                 return refusal(WebEndpointResponse.STATUS_BAD_REQUEST, String.join("; ", answer.problems()));
             }
         }
-        return (word == null ? find(name) : changes.withoutReload(() -> findAndForce(name, word, by)))
-                .map(backend -> new WebEndpointResponse<Object>(BackendView.of(backend)))
-                .orElseGet(() -> unknownBackend(name));
+        if (word != null) {
+            force(name, word, lasting, by);
+        }
+        return shown(name);
+    }
+
+    private void force(String name, String word, @Nullable Duration lasting, String by) {
+        changes.withoutReload(() -> {
+            find(name).ifPresent(backend -> switches.force(backend, word, by, lasting));
+            return true;
+        });
+    }
+
+    private OperatorChanges.Answer changeLimits(
+            String name, Map<String, Object> limits, @Nullable Duration lasting, String by) {
+        Map<String, String> values = new TreeMap<>();
+        limits.forEach((limit, value) -> values.put(limit, String.valueOf(value)));
+        String release = values.get(OtherMembersAdvisor.LIMITS);
+        if (release == null) {
+            return changes.change(name, values, by, lasting);
+        }
+        return values.size() == 1 && release.equals(RELEASED)
+                ? changes.release(name, by)
+                : new OperatorChanges.Answer(
+                        List.of(), List.of("limits: " + release + " (expected: released, and no limit beside it)"));
     }
 
     private WebEndpointResponse<Object> changeInstance(
-            String name, @Nullable String address, @Nullable String action, boolean hasMore, String by) {
+            String name,
+            @Nullable String address,
+            @Nullable String action,
+            boolean hasMore,
+            @Nullable Duration lasting,
+            String by) {
         if (address == null || hasMore) {
             return refusal(
                     WebEndpointResponse.STATUS_BAD_REQUEST,
                     "instance: " + (address == null ? "missing" : address)
-                            + " (expected: instance and action, and nothing else)");
+                            + " (expected: instance, action and perhaps duration, and nothing else)");
         }
         if (action == null || !ACTIONS.contains(action)) {
             return refusal(
@@ -155,11 +199,12 @@ public class WeirEndpoint {
                     "action: " + (action == null ? "missing" : action) + " (expected: drain or return)");
         }
         return changes.withoutReload(() -> find(name)
-                .map(backend -> changeInstance(backend, address, action.equals("drain"), by))
+                .map(backend -> changeInstance(backend, address, action.equals("drain"), lasting, by))
                 .orElseGet(() -> unknownBackend(name)));
     }
 
-    private WebEndpointResponse<Object> changeInstance(Backend backend, String address, boolean isDrain, String by) {
+    private WebEndpointResponse<Object> changeInstance(
+            Backend backend, String address, boolean isDrain, @Nullable Duration lasting, String by) {
         Instances instances = backend.instances();
         if (instances.isSingle()) {
             return refusal(
@@ -174,75 +219,58 @@ public class WeirEndpoint {
                     "instance: " + address + " (expected: an instance of " + backend.name() + ", such as "
                             + instances.first().shownAddress() + ")");
         }
-        Health health = instance.health();
-        if (isDrain && !health.isDrained() && !instances.mayDrain(instance)) {
+        if (isDrain && !instance.health().isDrained() && !instances.mayDrain(instance)) {
             return refusal(
                     STATUS_CONFLICT,
                     "instance: " + address + " is the last one that takes calls (expected: another one that does;"
                             + " force the breaker of " + backend.name() + " open to stop all calls)");
         }
-        if (health.isDrained() != isDrain) {
-            String before = health.word();
-            int active = instance.inFlight();
-            if (isDrain) {
-                health.drain();
-            } else {
-                instance.restore();
-            }
-            String done = isDrain ? "drained" : "returned";
-            log.warn(
-                    "Instance {} of backend {} {} by {}: it was {} with {} calls under way, and is {}",
-                    instance.shownAddress(),
-                    backend.name(),
-                    done,
-                    by,
-                    before,
-                    active,
-                    health.word());
-            recentEvents.add(
-                    isDrain ? RecentEvents.Kind.INSTANCE_DRAINED : RecentEvents.Kind.INSTANCE_RETURNED,
-                    backend.name(),
-                    "Instance " + instance.shownAddress() + " was " + done,
-                    by);
+        if (isDrain) {
+            switches.drain(backend, instance, by, lasting);
+        } else {
+            switches.restore(backend, instance, by);
         }
-        return new WebEndpointResponse<>(BackendView.of(backend));
+        return shown(backend.name());
+    }
+
+    /**
+     * The time to live of a change; null: none.
+     *
+     * @throws IllegalArgumentException if it is no duration, out of range, or of a change that cannot have
+     *     one
+     */
+    private static @Nullable Duration lasting(
+            @Nullable String duration, @Nullable String word, @Nullable String action, Map<String, Object> limits) {
+        if (duration == null) {
+            return null;
+        }
+        if (RELEASED.equals(word) || "return".equals(action) || limits.containsKey(OtherMembersAdvisor.LIMITS)) {
+            throw new IllegalArgumentException("duration: " + duration + " (expected: none beside released or return)");
+        }
+        Duration lasting = DurationArgument.parse("duration", duration);
+        if (lasting.compareTo(MIN_LASTING) < 0 || lasting.compareTo(MAX_LASTING) > 0) {
+            throw new IllegalArgumentException("duration: " + duration + " (expected: 1s to 7d)");
+        }
+        return lasting;
     }
 
     private Optional<Backend> find(String name) {
         return Optional.ofNullable(gateway.backends().get(name));
     }
 
-    private Optional<Backend> findAndForce(String name, String word, String by) {
-        Optional<Backend> backend = find(name);
-        backend.ifPresent(found -> force(found, word, by));
-        return backend;
+    private WebEndpointResponse<Object> shown(String name) {
+        Object view = one(name);
+        return view == null ? unknownBackend(name) : new WebEndpointResponse<>(view);
     }
 
-    private void force(Backend backend, String word, String by) {
-        Health health = backend.health();
-        String before = Health.stateWord(health.state());
-        switch (word) {
-            case "open" -> health.forceOpen();
-            case "closed" -> health.forceClosed();
-            default -> health.release();
-        }
-        log.warn(
-                "Breaker of backend {} forced by {}: {}; it was {} and is {}",
-                backend.name(),
-                by,
-                word,
-                before,
-                Health.stateWord(health.state()));
-        if (word.equals("released")) {
-            recentEvents.add(RecentEvents.Kind.BREAKER_RELEASED, backend.name(), "The breaker was released", by);
-        } else {
-            recentEvents.add(RecentEvents.Kind.BREAKER_FORCED, backend.name(), "The breaker was forced " + word, by);
-        }
-    }
-
-    private static final Set<String> WORDS = Set.of("open", "closed", "released");
+    private static final String RELEASED = "released";
+    private static final Set<String> WORDS = Set.of("open", "closed", RELEASED);
     private static final Set<String> ACTIONS = Set.of("drain", "return");
     private static final int STATUS_CONFLICT = 409;
+    /** Shorter changes are over before an operator sees them. */
+    private static final Duration MIN_LASTING = Duration.ofSeconds(1);
+    /** A change that is needed for longer belongs to the files. */
+    private static final Duration MAX_LASTING = Duration.ofDays(7);
 
     private static WebEndpointResponse<Object> unknownBackend(String backend) {
         return refusal(WebEndpointResponse.STATUS_NOT_FOUND, "backend: " + backend + " (expected: a configured one)");

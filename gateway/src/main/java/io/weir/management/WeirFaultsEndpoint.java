@@ -9,7 +9,6 @@ import io.weir.faults.InjectedFault;
 import io.weir.faults.InjectedFaults;
 import io.weir.faults.InjectedFaults.RefusedOrderException;
 import io.weir.instance.Instance;
-import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -22,7 +21,6 @@ import org.springframework.boot.actuate.endpoint.annotation.ReadOperation;
 import org.springframework.boot.actuate.endpoint.annotation.Selector;
 import org.springframework.boot.actuate.endpoint.annotation.WriteOperation;
 import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
-import org.springframework.boot.convert.DurationStyle;
 import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Schedulers;
 
@@ -125,10 +123,10 @@ public class WeirFaultsEndpoint {
                     percent == null ? ALL_PERCENT : percent,
                     header,
                     value,
-                    latency == null ? null : duration("latency", latency),
+                    latency == null ? null : DurationArgument.parse("latency", latency),
                     status == null ? 0 : status,
                     afterBytes == null ? 0 : afterBytes,
-                    duration("duration", duration));
+                    DurationArgument.parse("duration", duration));
             requireKnown(order.scope());
             return new WebEndpointResponse<>(FaultView.of(faults.start(order, by), gateway.routes()));
         }));
@@ -189,18 +187,6 @@ public class WeirFaultsEndpoint {
             return refusal(status, e.getMessage());
         } catch (IllegalArgumentException e) {
             return refusal(WebEndpointResponse.STATUS_BAD_REQUEST, e.getMessage());
-        }
-    }
-
-    private static Duration duration(String name, String text) {
-        String expected = name + ": " + text + " (expected: a duration with a unit, such as 30s)";
-        if (text.isEmpty() || Character.isDigit(text.charAt(text.length() - 1))) {
-            throw new IllegalArgumentException(expected);
-        }
-        try {
-            return DurationStyle.SIMPLE.parse(text);
-        } catch (IllegalArgumentException | IllegalStateException e) {
-            throw new IllegalArgumentException(expected, e);
         }
     }
 

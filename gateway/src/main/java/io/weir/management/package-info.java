@@ -30,6 +30,16 @@
  * open. A drained instance is the operator's decision: neither a reload that keeps its address nor a forced
  * state of its backend returns it.
  *
+ * <p><b>An end for each change.</b> A change that an operator forgets is an incident later: a breaker that is
+ * forced closed protects nobody. So an operator can give each change a time to live, after which the gateway
+ * undoes it as if the operator had. {@link io.weir.management.OperatorSwitches} keeps the forced breakers and
+ * the drained instances with their ends, the live configuration the limits. The state decides, and the timer
+ * only wakes it up ({@link io.weir.management.ExpiryTimer}): under one lock, the end of a time finds either
+ * its own change, or a later one, or none. A change of a breaker or instance belongs to a {@link
+ * io.weir.health.Health}, and ends with it: a backend that a reload removes and a later one adds again has
+ * another. Rejected: a task for each change, which has to be cancelled exactly once in each of these cases;
+ * and to store ends on disk, since a restarted gateway starts with what its files say.
+ *
  * <p><b>Faults are injected through {@link io.weir.management.WeirFaultsEndpoint}</b>, an endpoint of its
  * own: its values are no limits of a backend, and a deployment can leave it out of {@code exposure}. It
  * refuses unknown members of the body, since a misspelt {@code percent} would fail every call.
@@ -47,8 +57,8 @@
  * <p><b>Concurrency.</b> A change of limits reads and validates files, so it runs on a bounded elastic
  * thread.
  *
- * <p><b>Limitations.</b> A change of the tokens needs a restart. An operator's changes of limits are lost at
- * the next reload, all changes at a restart. A change concerns one gateway.
+ * <p><b>Limitations.</b> A change of the tokens needs a restart. An operator's changes of limits without an
+ * end are lost at the next reload, all changes at a restart. A change concerns one gateway.
  */
 @NullMarked
 package io.weir.management;

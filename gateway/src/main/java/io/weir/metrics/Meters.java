@@ -544,6 +544,13 @@ public enum Meters {
             Kind.GAUGE,
             "seconds",
             "Time when the configuration in force was applied, in seconds since 1970."),
+    /** To compare the gateways of a job; a number and no tag, so that a change adds no time series. */
+    CONFIGURATION_HASH(
+            "weir.configuration.hash",
+            Kind.GAUGE,
+            null,
+            "Hash of the values in the files of the configuration in force, 48 bits as a number; equal for gateways"
+                    + " with the same configuration."),
     /** The end of the validity of each certificate in use. */
     TLS_EXPIRES_AT(
             "weir.tls.expires.at",

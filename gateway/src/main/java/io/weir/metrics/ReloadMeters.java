@@ -15,6 +15,7 @@ public final class ReloadMeters {
     private volatile boolean isStale;
 
     private volatile double changedAtSeconds;
+    private volatile long hash;
 
     /**
      * The meters of a gateway's configuration.
@@ -29,6 +30,16 @@ public final class ReloadMeters {
         this.refused = scope.counter(Meters.RELOADS, "refused");
         scope.gauge(Meters.RELOAD_REFUSED, () -> isStale ? 1 : 0);
         scope.gauge(Meters.RELOAD_CHANGED_AT, () -> changedAtSeconds);
+        scope.gauge(Meters.CONFIGURATION_HASH, () -> hash);
+    }
+
+    /**
+     * Shows the hash of the configuration in force.
+     *
+     * @param value at most 53 bits, which a double holds exactly
+     */
+    public void showHash(long value) {
+        hash = value;
     }
 
     /** Records that another configuration is in force. */

@@ -8,7 +8,7 @@ import java.util.Locale;
  * A change as the endpoints show it.
  *
  * @param at the time of the change, in ISO 8601
- * @param trigger {@code watch}, {@code request} or {@code operator}
+ * @param trigger {@code watch}, {@code request}, {@code operator} or {@code expiry}
  * @param by the initiator: the file watch, or the address of the caller
  * @param differences the changed values
  * @param problems the reasons for the rejection; empty if the change was applied

@@ -22,8 +22,17 @@ public record ConfigurationChange(
         WATCH,
         /** A caller requested a reload. */
         REQUEST,
-        /** An operator changed limits, which stay in force until the next reload. */
-        OPERATOR
+        /**
+         * An operator changed limits, which stay in force until the next reload or for their time to live.
+         */
+        OPERATOR,
+        /** The time to live of an operator's change is over. */
+        EXPIRY;
+
+        /** Whether the change is one of operators' values, and the files are as before. */
+        boolean isOfOperators() {
+            return this == OPERATOR || this == EXPIRY;
+        }
     }
 
     /** Copies the lists. */

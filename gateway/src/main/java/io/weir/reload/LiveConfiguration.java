@@ -2,25 +2,32 @@ package io.weir.reload;
 
 import io.weir.config.WeirProperties;
 import io.weir.config.check.ConfigurationDifference;
+import io.weir.config.check.ConfigurationHash;
 import io.weir.config.check.ConfigurationProblem;
 import io.weir.config.check.ConfigurationSnapshot;
+import io.weir.management.ConfigurationState;
+import io.weir.management.ExpiryTimer;
+import io.weir.management.OperatorChangeView;
 import io.weir.management.OperatorChanges;
 import io.weir.management.RecentEvents;
 import io.weir.metrics.ReloadMeters;
 import io.weir.reload.ConfigurationChange.Trigger;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
 import java.time.InstantSource;
+import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
+import java.util.function.LongSupplier;
 import java.util.function.Supplier;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -35,7 +42,7 @@ import org.springframework.cloud.gateway.config.GatewayProperties;
 // Concurrency: this object's monitor serialises all changes. The configuration in force is volatile, for
 // readers without the monitor. `applyLock` is held only while a configuration is applied, so an operator who
 // forces a breaker never waits for the file system.
-public final class LiveConfiguration implements OperatorChanges {
+public final class LiveConfiguration implements OperatorChanges, AutoCloseable {
 
     /** Applies configurations to the running gateway. */
     public interface Target {
@@ -57,27 +64,27 @@ public final class LiveConfiguration implements OperatorChanges {
 
     private static final Logger log = LoggerFactory.getLogger(LiveConfiguration.class);
 
-    /** Lines of a change in the list of recent events. The log contains all lines. */
-    private static final int MAX_EVENT_LINES = 3;
-
-    private static final Pattern BACKEND_PATH = Pattern.compile("weir\\.backends\\.([^.]+)\\.");
-
-    private static final Pattern LIMIT_PATH =
-            Pattern.compile("weir\\.backends\\.([^.]+)\\.bulkhead\\.max-concurrent-calls");
+    /** Between two attempts to end a change whose end could not be applied. */
+    private static final long RETRY_NANOS = TimeUnit.SECONDS.toNanos(10);
 
     private final Supplier<ConfigurationSnapshot> reader;
     private final Target target;
     private final BooleanSupplier draining;
     private final InstantSource clock;
     private final ReloadMeters meters;
-    private final RecentEvents recentEvents;
-    private final ChangeHistory history = new ChangeHistory();
+    private final ChangeReporter reporter;
     /** Held while a configuration is applied. */
     private final Object applyLock = new Object();
-    /** The values that operators have set, by path; guarded by this. */
-    private final Map<String, String> operatorValues = new HashMap<>();
+
+    private final KeptConfigurations kept;
+    private final LongSupplier nanoClock;
+    private final ExpiryTimer expiryTimer;
+    /** Written under this object's monitor. */
+    private volatile OperatorValues operatorValues = OperatorValues.NONE;
 
     private volatile ConfigurationSnapshot inForce;
+    /** The hash of the values in the files of the configuration in force. */
+    private volatile ConfigurationHash hash;
     /** The last configuration read from the files, applied or rejected. */
     private volatile ConfigurationSnapshot lastRead;
     /** Spring Cloud Gateway's properties in force; null before the first change; guarded by this. */
@@ -89,23 +96,36 @@ public final class LiveConfiguration implements OperatorChanges {
      * @param inForce the configuration with which the gateway started
      * @param reader reads the current configuration
      * @param draining whether the gateway is shutting down
+     * @param scheduler ends the changes of operators whose time is over
+     * @param nanoClock {@link System#nanoTime}, except in tests
+     * @param clock the times that are shown
+     * @param kept keeps the files of each configuration that comes into force
      */
     public LiveConfiguration(
             ConfigurationSnapshot inForce,
             Supplier<ConfigurationSnapshot> reader,
             Target target,
             BooleanSupplier draining,
+            ExpiryTimer.Scheduler scheduler,
+            LongSupplier nanoClock,
             InstantSource clock,
             ReloadMeters meters,
-            RecentEvents recentEvents) {
+            RecentEvents recentEvents,
+            KeptConfigurations kept) {
         this.inForce = inForce;
+        this.hash = inForce.hash();
         this.lastRead = inForce;
         this.reader = reader;
         this.target = target;
         this.draining = draining;
         this.clock = clock;
         this.meters = meters;
-        this.recentEvents = recentEvents;
+        this.reporter = new ChangeReporter(meters, recentEvents);
+        this.kept = kept;
+        this.nanoClock = nanoClock;
+        this.expiryTimer = new ExpiryTimer(scheduler, nanoClock, this::endDue);
+        meters.showHash(hash.value());
+        log.info("Configuration of the start: hash {}, files {}", hash, inForce.files());
     }
 
     /** The configuration in force. */
@@ -116,6 +136,21 @@ public final class LiveConfiguration implements OperatorChanges {
     /** Whether the files contain the configuration in force, apart from changes by operators. */
     boolean matchesFiles() {
         return new ConfigurationDifference(inForce, read()).isEmpty();
+    }
+
+    /** Keeps the files with which the gateway started, unless they have changed since. */
+    public void keepFilesOfStart() {
+        ConfigurationSnapshot now = reader.get();
+        if (OperatorValues.isValid(now) && new ConfigurationDifference(inForce, now).isEmpty()) {
+            keep(now);
+        }
+    }
+
+    private void keep(ConfigurationSnapshot files) {
+        kept.keep(files, hash, () -> {
+            ConfigurationSnapshot again = reader.get();
+            return OperatorValues.isValid(again) && new ConfigurationDifference(files, again).isEmpty();
+        });
     }
 
     /** Whether the files contain the same configuration as at the last read, with the same problems. */
@@ -142,64 +177,142 @@ public final class LiveConfiguration implements OperatorChanges {
 
     /** The last changes. */
     public ChangeHistory history() {
-        return history;
+        return reporter.history();
     }
 
     /**
-     * Applies the current content of the files, and discards all changes by operators.
+     * Applies the current content of the files. Discards the changes by operators, except those whose time to
+     * live is not over and that are valid together with the files.
      *
      * @return the applied or rejected change
      */
     public synchronized ConfigurationChange reload(Trigger trigger, String by) {
         ConfigurationChange change;
+        OperatorValues lasting = OperatorValues.NONE;
+        ConfigurationSnapshot next = null;
         try {
-            change = change(read(), trigger, by);
+            next = read();
+            lasting = operatorValues.timed(nanoClock.getAsLong()).fitting(next);
+            change = change(lasting.isEmpty() ? next : lasting.over(next), trigger, by);
         } catch (RuntimeException e) {
             log.error("Configuration could not be reloaded", e);
             change = rejected(trigger, by, List.of("configuration: not readable: " + e));
         }
         if (change.isApplied()) {
-            operatorValues.clear();
-            showOperatorsLimits();
-            history.clearRejected();
-            meters.settled();
+            operatorValues.without(lasting).lines().forEach(line -> log.warn("Change ended by the reload: {}", line));
+            setOperatorValues(lasting);
+            reporter.settled();
+            if (next != null) {
+                keep(next);
+            }
         }
         if (change.isApplied() && change.differences().isEmpty()) {
             meters.unchanged();
         } else {
-            record(change);
+            reporter.report(change, "", hash);
         }
         return change;
     }
 
     @Override
-    public synchronized Answer change(String backend, Map<String, String> limits, String by) {
-        Map<String, String> next = new HashMap<>(operatorValues);
+    public synchronized Answer change(
+            String backend, Map<String, String> limits, String by, @Nullable Duration lasting) {
+        Map<String, String> paths = new HashMap<>();
         List<String> problems = new ArrayList<>();
-        OperatorLimits.resolve(backend, limits, next, problems);
+        OperatorLimits.resolve(backend, limits, paths, problems);
         if (!problems.isEmpty()) {
             return new Answer(List.of(), problems);
         }
-        ConfigurationChange change = change(inForce.withOperatorValues(next), Trigger.OPERATOR, by);
+        Instant since = clock.instant().truncatedTo(ChronoUnit.SECONDS);
+        OperatorValues next = operatorValues.with(paths, by, since, lasting, nanoClock.getAsLong());
+        boolean isTimed = lasting != null || operatorValues.hasEnd(paths.keySet());
+        return changeByOperator(backend, next, by, lasting == null ? "" : ", until " + since.plus(lasting), isTimed);
+    }
+
+    @Override
+    public synchronized Answer release(String backend, String by) {
+        OperatorValues next = operatorValues.withoutBackends(Set.of(backend));
+        return next.equals(operatorValues)
+                ? new Answer(List.of(), List.of())
+                : changeByOperator(backend, next, by, ", released", true);
+    }
+
+    /**
+     * Puts values of operators in force in place of the present ones.
+     *
+     * @param end the words for the end of the change
+     * @param isTimed whether the change is recorded even if all values are as before, since their end differs
+     */
+    private Answer changeByOperator(String backend, OperatorValues next, String by, String end, boolean isTimed) {
+        ConfigurationChange change = change(next.over(inForce), Trigger.OPERATOR, by);
         if (!change.isApplied()) {
             log.warn("Change of limits of backend {} by {} rejected: {}", backend, by, change.problems());
             return new Answer(List.of(), change.problems());
         }
-        operatorValues.clear();
-        operatorValues.putAll(next);
-        showOperatorsLimits();
+        setOperatorValues(next);
         if (!change.differences().isEmpty()) {
-            record(change);
+            reporter.report(change, end, hash);
+        } else if (isTimed) {
+            reporter.reportEnd(backend, by, end);
         }
         return new Answer(change.differences().stream().map(Object::toString).toList(), List.of());
     }
 
-    private synchronized void showOperatorsLimits() {
-        target.showOperatorsLimits(operatorValues.keySet().stream()
-                .map(LIMIT_PATH::matcher)
-                .filter(Matcher::matches)
-                .map(path -> path.group(1))
-                .collect(Collectors.toSet()));
+    /** Ends the changes of operators whose time is over. A stopping gateway forgets them. */
+    private synchronized void endDue() {
+        long now = nanoClock.getAsLong();
+        OperatorValues due = operatorValues.over(now);
+        if (draining.getAsBoolean()) {
+            return;
+        }
+        if (due.isEmpty()) {
+            expiryTimer.set(operatorValues.nextEnd(now));
+            return;
+        }
+        OperatorValues rest = operatorValues.without(due);
+        List<String> problems = List.of();
+        // Values that were set beside those that end may be invalid without them; the files' are valid.
+        for (OperatorValues next :
+                new LinkedHashSet<>(List.of(rest, rest.withoutBackends(due.backends()), OperatorValues.NONE))) {
+            ConfigurationChange change =
+                    change(next.over(inForce), Trigger.EXPIRY, "the time that " + due.operators() + " set");
+            if (change.isApplied()) {
+                rest.without(next)
+                        .lines()
+                        .forEach(line -> log.warn("Change ended, as it is invalid without another one: {}", line));
+                due.lines().forEach(line -> log.warn("Change ended after its time: {}", line));
+                setOperatorValues(next);
+                if (!change.differences().isEmpty()) {
+                    reporter.report(change, "", hash);
+                }
+                return;
+            }
+            problems = change.problems();
+        }
+        log.error("Changes by {} could not be ended after their time: {}", due.operators(), problems);
+        expiryTimer.set(OptionalLong.of(now + RETRY_NANOS));
+    }
+
+    private void setOperatorValues(OperatorValues next) {
+        operatorValues = next;
+        target.showOperatorsLimits(next.backendsWithLimit());
+        expiryTimer.set(next.nextEnd(nanoClock.getAsLong()));
+    }
+
+    /** The changes of limits by operators that are in force, by backend. */
+    public Map<String, List<OperatorChangeView>> operatorChanges() {
+        return operatorValues.views();
+    }
+
+    /** The configuration in force, in short. */
+    public ConfigurationState state() {
+        return new ConfigurationState(hash.toString(), operatorValues.values().size());
+    }
+
+    /** The gateway stops: no time of a change ends any more. */
+    @Override
+    public void close() {
+        expiryTimer.close();
     }
 
     @Override
@@ -264,6 +377,7 @@ public final class LiveConfiguration implements OperatorChanges {
             }
         }
         inForce = next;
+        show(next.hash());
         return new ConfigurationChange(clock.instant(), trigger, by, difference.changedValues(), List.of());
     }
 
@@ -271,40 +385,8 @@ public final class LiveConfiguration implements OperatorChanges {
         return new ConfigurationChange(clock.instant(), trigger, by, List.of(), problems);
     }
 
-    private void record(ConfigurationChange change) {
-        history.add(change);
-        if (change.isApplied()) {
-            meters.applied(change.at());
-            log.warn("Configuration changed by {} ({}):", change.by(), change.trigger());
-            change.differences().forEach(difference -> log.warn("  {}", difference));
-            recentEvents.add(
-                    change.trigger() == Trigger.OPERATOR
-                            ? RecentEvents.Kind.LIMIT_CHANGED
-                            : RecentEvents.Kind.CONFIGURATION_RELOADED,
-                    backend(change),
-                    summary(change.differences()),
-                    change.by());
-        } else {
-            meters.refused();
-            log.error("Reload from {} rejected; the current configuration stays in force:", change.by());
-            change.problems().forEach(problem -> log.error("  {}", problem));
-            recentEvents.add(RecentEvents.Kind.CONFIGURATION_REFUSED, null, summary(change.problems()), change.by());
-        }
-    }
-
-    /** The first lines, and the number of the others. */
-    private static String summary(List<?> lines) {
-        String rest = lines.size() > MAX_EVENT_LINES ? "; and " + (lines.size() - MAX_EVENT_LINES) + " more" : "";
-        return lines.stream().limit(MAX_EVENT_LINES).map(Object::toString).collect(Collectors.joining("; ", "", rest));
-    }
-
-    /** The backend that all changed values belong to; null if there is no such backend. */
-    private static @Nullable String backend(ConfigurationChange change) {
-        List<String> names = change.differences().stream()
-                .map(difference -> BACKEND_PATH.matcher(difference.path()))
-                .map(path -> path.lookingAt() ? path.group(1) : "")
-                .distinct()
-                .toList();
-        return names.size() == 1 && !names.get(0).isEmpty() ? names.get(0) : null;
+    private void show(ConfigurationHash next) {
+        hash = next;
+        meters.showHash(next.value());
     }
 }

@@ -23,12 +23,14 @@ public class WeirConfigEndpoint {
     /**
      * The response.
      *
+     * @param hash the hash of the values in the files, without the changes of operators
      * @param files the configuration's files
      * @param changes the last ten applied changes, the latest first
      * @param refused the last rejected change; null if the content of the files is in force
      * @param properties the effective values
      */
     record View(
+            String hash,
             List<String> files,
             List<ChangeView> changes,
             @Nullable ChangeView refused,
@@ -41,6 +43,7 @@ public class WeirConfigEndpoint {
         ChangeHistory history = configuration.history();
         ConfigurationChange rejected = history.lastRejected();
         return new View(
+                configuration.state().hash(),
                 inForce.files().stream().map(Object::toString).toList(),
                 history.changes().stream().map(ChangeView::of).toList(),
                 rejected == null ? null : ChangeView.of(rejected),

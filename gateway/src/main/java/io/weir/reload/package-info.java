@@ -60,8 +60,29 @@
  * <h2>Operators</h2>
  *
  * An operator's change of a limit overrides all files. It is validated and applied like a file, and shown
- * with the origin {@code operator}. An applied reload discards all such changes, because the files are
+ * with the origin {@code operator}. An applied reload discards such changes, because the files are
  * authoritative from then on. A rejected reload discards none.
+ *
+ * <p>A change with a time to live says itself when it ends, so a reload keeps it: a deployment in the middle
+ * of an incident does not undo its mitigation. It never stands in the way of the files: a reload ends a
+ * change whose backend is gone, or that is invalid together with the new files. The end of a change applies
+ * the configuration in force without it. If another change is invalid without it, both end; if the end cannot
+ * be applied, the gateway tries again every ten seconds.
+ *
+ * <h2>Hash</h2>
+ *
+ * {@link io.weir.config.check.ConfigurationHash} is the same for gateways with the same configuration, so a
+ * difference between gateways shows as a difference of one number. It covers the files only: what operators
+ * change is shown beside it, since a mitigation on one gateway is no drift of its files. It is a gauge's
+ * value and not a tag, as in Alertmanager, so that a change adds no time series.
+ *
+ * <h2>Rollback</h2>
+ *
+ * {@link io.weir.reload.KeptConfigurations} copies the files of each configuration that comes into force, not
+ * its values: an operator gets the files back as they were written, with comments and placeholders. {@code
+ * weir rollback} replaces the files on disk, and then asks for a reload. Rejected: an older configuration in
+ * force beside other files on disk. The next tick of the watch, or the next restart, would bring the files
+ * back silently.
  *
  * <h2>Concurrency</h2>
  *

@@ -51,8 +51,9 @@ export function createCard(name) {
   const bar = htmlElement('div', { class: 'bar', 'aria-hidden': 'true' });
   const outcomes = htmlElement('ul', { class: 'outcomes', 'aria-label': 'Outcomes in the last ten seconds' });
   const faults = htmlElement('p', { class: 'faults', role: 'status', hidden: '' });
+  const changes = htmlElement('p', { class: 'changes', role: 'status', hidden: '' });
   const node = htmlElement('article', { class: 'card', 'aria-labelledby': title.id, 'data-backend': name },
-    htmlElement('header', {}, title, badge), where, faults,
+    htmlElement('header', {}, title, badge), where, faults, changes,
     htmlElement('div', { class: 'picture' }, picture, htmlElement('div', {}, headline, spark)), bar, outcomes);
   const percentiles = terms(node, 'Duration of an exchange', [
     ['50 %', 'Median duration'], ['90 %'], ['99 %'], ['99.5 %']]);
@@ -85,7 +86,7 @@ export function createCard(name) {
   node.append(trial, htmlElement('div', { class: 'actions' }, open, closed, release, limit));
   return { node, badge, where, picture, circle, spark, ended, bad, rate, share, bar, outcomes, percentiles, permits, queue, pool, rest, law,
     instances, instancesIn, cells,
-    plot, limitNumber, limitKind, limitReason: reason, trial, faults, open, closed, release };
+    plot, limitNumber, limitKind, limitReason: reason, trial, faults, changes, open, closed, release };
 }
 
 const COLOURS = { calm: 'var(--answered)', warn: 'var(--shed)', bad: 'var(--failed)' };
@@ -130,11 +131,12 @@ export function breakerText(now) {
 }
 
 /** Draws the limit, its reason and its changes. */
-function drawLimit(parts, { limit, law, instances }, figures, at) {
+function drawLimit(parts, { limit, law, instances, changes }, figures, at) {
+  const end = changes.find(({ change }) => change === 'bulkhead.max-concurrent-calls')?.until;
   setText(parts.limitNumber, `${limit.inForce}`);
   setText(parts.limitKind, `(${limit.binds})`);
   setAttribute(parts.limitKind, 'title', limit.changedAt ? `auto, ${limit.min} to ${limit.max}` : 'a number in the configuration');
-  setText(parts.limitReason, limitReason(limit, law?.suggestedLimit, at, instances));
+  setText(parts.limitReason, limitReason(limit, law?.suggestedLimit, at, instances, end));
   if (figures) {
     drawLimitChanges(parts.plot, figures);
   }
@@ -187,6 +189,7 @@ export function drawCard(parts, backend, page) {
   drawInstances(parts, now.instances);
   drawTrial(parts.trial, now.dryRun);
   drawFaults(parts.faults, page.faults.filter((fault) => fault.backend === backend.name));
+  drawChanges(parts.changes, now.changes);
   drawActions(parts, now.breaker);
 }
 
@@ -279,4 +282,19 @@ function drawFaults(node, faults) {
   node.hidden = faults.length === 0;
   setText(node, faults.map(({ text, endsAt, calls }) =>
     `Injected fault: ${text}, until ${new Date(endsAt).toLocaleTimeString()} (${number(calls)} calls so far).`).join(' '));
+}
+
+/** The changes by operators that are not of a limit, in words. */
+export const CHANGES = {
+  breaker: ({ value }) => `breaker forced ${value}`,
+  instance: ({ instance }) => `${authority(instance)} drained`,
+};
+
+/** Names the changes by operators that are in force, and their ends. */
+function drawChanges(node, changes) {
+  node.hidden = changes.length === 0;
+  setText(node, changes.map((each) => {
+    const what = CHANGES[each.change]?.(each) ?? `${each.change} ${each.value}`;
+    return `Changed by ${each.by}: ${what}${each.until ? `, until ${new Date(each.until).toLocaleString()}` : ''}.`;
+  }).join(' '));
 }

@@ -1,6 +1,6 @@
 // Draws the snapshots of /actuator/weirstream, one each second; see the package io.weir.dashboard.
 
-import { authority, createCard, drawCard, drawCardGraphs } from './card.js';
+import { authority, CHANGES, createCard, drawCard, drawCardGraphs } from './card.js';
 import { byId, htmlElement, number, setAttribute, setText, time, unwatchView, watchView } from './elements.js';
 import { HISTORY_SECONDS } from './limit.js';
 import { createRow, drawRow, drawRowGraph, forgetRank, setOpen, tableHead, trafficRank, troubleRank } from './table.js';
@@ -320,7 +320,7 @@ function arrange(list, nodes) {
   });
 }
 
-function drawGateway({ gateway, backends, replicas }) {
+function drawGateway({ gateway, backends, replicas, configuration }) {
   const figure = (id, text, bad) => {
     setText(byId(id), text);
     byId(id).classList.toggle('bad', bad);
@@ -331,6 +331,8 @@ function drawGateway({ gateway, backends, replicas }) {
   figure('memory', `${gateway.memoryPercent} %`, gateway.overloaded);
   figure('replicas', `${replicas}`, false);
   figure('phase', gateway.phase, gateway.phase !== 'serving');
+  const { hash, operatorValues } = configuration;
+  figure('configuration', operatorValues === 0 ? hash : `${hash}, ${operatorValues} changed`, false);
 }
 
 const KINDS = { 'breaker-opened': 'failed', 'breaker-half-opened': 'shed', 'breaker-closed': 'answered', 'breaker-forced': 'shed',
@@ -376,12 +378,12 @@ function drawRefused(refused) {
 // ---------------------------------------------------------------- changes by an operator
 
 const QUESTIONS = {
-  open: (name) => [`Force the breaker of ${name} open?`, 'The gateway refuses every call to it until the breaker is released.', 'Force open'],
-  closed: (name) => [`Force the breaker of ${name} closed?`, 'The gateway permits every call to it until the breaker is released; the breaker cannot open.', 'Force closed'],
+  open: (name) => [`Force the breaker of ${name} open?`, 'The gateway refuses every call to it.', 'Force open'],
+  closed: (name) => [`Force the breaker of ${name} closed?`, 'The gateway permits every call to it; the breaker cannot open.', 'Force closed'],
   released: (name) => [`Release the breaker of ${name}?`, 'The breaker decides by itself again. It starts closed, with empty counts.', 'Release'],
-  drain: (name, instance) => [`Drain ${instance} of ${name}?`, 'It gets no new calls and no probes until it is returned; its calls end. The limit of the backend shrinks by its share.', 'Drain'],
+  drain: (name, instance) => [`Drain ${instance} of ${name}?`, 'It gets no new calls and no probes; its calls end. The limit of the backend shrinks by its share.', 'Drain'],
   return: (name, instance) => [`Return ${instance} to ${name}?`, 'It gets calls again, a few at first.', 'Return'],
-  limit: (name) => [`Change the limit of ${name}?`, 'The limit applies from the next request on, until the configuration is reloaded. Calls in flight keep their permits.', 'Change'],
+  limit: (name) => [`Change the limit of ${name}?`, 'The limit applies from the next request on. Calls in flight keep their permits.', 'Change'],
 };
 
 /** Asks for confirmation, then sends the change. The instance is null if the change is not about one. */
@@ -394,21 +396,30 @@ function confirmChange(name, action, instance) {
   const limits = byId('ask-limits');
   limits.hidden = action !== 'limit';
   byId('ask-auto').hidden = limits.hidden;
-  const { calls } = lastView.backends.find((backend) => backend.name === name).now;
+  const { calls, changes } = lastView.backends.find((backend) => backend.name === name).now;
+  byId('ask-release').hidden = limits.hidden || changes.every(({ change }) => change in CHANGES);
+  byId('ask-lasting').hidden = action === 'released' || action === 'return';
+  const duration = byId('ask-duration');
+  duration.value = '';
+  duration.options[0].textContent = limits.hidden ? 'when it is released' : 'with the next reload';
   byId('ask-calls').value = calls.limit;
   byId('ask-queue').value = calls.queueCapacity;
   [byId('ask-calls'), byId('ask-queue')].forEach((input) => { input.disabled = limits.hidden; });
   dialog.returnValue = 'cancel';
   dialog.addEventListener('close', () => {
+    const end = duration.value ? { duration: duration.value } : {};
     if (dialog.returnValue === 'auto') {
-      sendChange(name, { 'max-concurrent-calls': 'auto', 'queue-capacity': 'auto' });
+      sendChange(name, { 'max-concurrent-calls': 'auto', 'queue-capacity': 'auto', ...end });
+    }
+    if (dialog.returnValue === 'release') {
+      sendChange(name, { limits: 'released' });
     }
     if (dialog.returnValue !== 'yes') {
       return;
     }
-    sendChange(name, instance ? { instance, action } : action === 'limit'
-      ? { 'max-concurrent-calls': byId('ask-calls').valueAsNumber, 'queue-capacity': byId('ask-queue').valueAsNumber }
-      : { breaker: action });
+    sendChange(name, instance ? { instance, action, ...end } : action === 'limit'
+      ? { 'max-concurrent-calls': byId('ask-calls').valueAsNumber, 'queue-capacity': byId('ask-queue').valueAsNumber, ...end }
+      : { breaker: action, ...end });
   }, { once: true });
   dialog.showModal();
   (limits.hidden ? byId('ask-no') : byId('ask-calls')).focus();

@@ -20,11 +20,11 @@ const REASONS = {
 };
 
 /** Explains the limit in one sentence, without the terms of the algorithm. */
-export function limitReason({ binds, inForce, own, min, max, reason, changedAt }, suggested, at, instances) {
+export function limitReason({ binds, inForce, own, min, max, reason, changedAt }, suggested, at, instances, end) {
   const needed = suggested > 0 ? ` The present calls need ${suggested}.` : '';
   if (binds === 'operator') {
     return inForce < own ? `An operator lowered it to ${inForce}; otherwise it is ${own}.`
-      : `Fixed by an operator, until the next reload.${needed}`;
+      : `Fixed by an operator, until ${end ? new Date(end).toLocaleString() : 'the next reload'}.${needed}`;
   }
   if (binds === 'ramp' && instances) {
     return `Lowered to the share of the instances that take calls; with all of them it is ${own}.`;

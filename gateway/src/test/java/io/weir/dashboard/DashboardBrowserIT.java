@@ -497,10 +497,12 @@ class DashboardBrowserIT {
         assertThat(gateway.backend("orders").health().state()).isEqualTo(State.CLOSED);
 
         click(card("orders") + " [data-action=open]");
+        evaluate("document.getElementById('ask-duration').value = '10m'; return ''", String.class);
         click("#ask-yes");
         await().until(() -> gateway.backend("orders").health().state() == State.FORCED_OPEN);
         awaitText(card("orders") + " .badge", "forced-open");
-        awaitText("#recent-events li:first-child", "The breaker was forced open");
+        awaitText(card("orders"), "breaker forced open, until ");
+        awaitText("#recent-events li:first-child", "The breaker was forced open, until ");
 
         click(card("orders") + " [data-action=released]");
         click("#ask-yes");

@@ -3,6 +3,7 @@ package io.weir.dashboard;
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
 import io.weir.engine.ExchangeOutcomes;
+import io.weir.management.ConfigurationState;
 import io.weir.management.FaultView;
 import io.weir.management.GatewayView;
 import io.weir.management.RecentEvents;
@@ -77,6 +78,7 @@ final class PageServer implements AutoCloseable {
                 backends,
                 events,
                 faults,
+                new ConfigurationState("0123456789ab", 0),
                 null,
                 null,
                 null);

@@ -75,7 +75,8 @@ final class TestViews {
                 0,
                 null,
                 instances,
-                null);
+                null,
+                List.of());
     }
 
     static BackendView.LimitView fixedView(int number) {

@@ -226,14 +226,16 @@ class DryRunIT {
         LiveConfiguration live = gateway.bean(LiveConfiguration.class);
         List<CompletableFuture<TestCaller.Answer>> answers = send(door, "bulkhead", 4);
         try {
-            Answer answer = live.change("bulkhead", Map.of("enforce", "true", "max-wait-duration", "0s"), "a test");
+            Answer answer =
+                    live.change("bulkhead", Map.of("enforce", "true", "max-wait-duration", "0s"), "a test", null);
             assertThat(answer.problems()).isEmpty();
 
             // The admitted calls continue; further calls are refused.
             assertThat(gateway.backend("bulkhead").bulkhead().inUse()).isEqualTo(4);
             assertThat(send(door, "bulkhead").join().reason()).isEqualTo("bulkhead-full");
         } finally {
-            Answer back = live.change("bulkhead", Map.of("enforce", "false", "max-wait-duration", "30s"), "a test");
+            Answer back =
+                    live.change("bulkhead", Map.of("enforce", "false", "max-wait-duration", "30s"), "a test", null);
             assertThat(back.problems()).isEmpty();
         }
         assertServed(answers);

@@ -9,7 +9,7 @@ import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
 import io.github.resilience4j.circuitbreaker.CircuitBreaker.State;
 import io.github.resilience4j.circuitbreaker.CircuitBreaker.StateTransition;
-import io.weir.management.WeirEndpoint;
+import io.weir.management.OperatorSwitches;
 import io.weir.outcome.Reason;
 import io.weir.testing.Door;
 import io.weir.testing.GatewayTests;
@@ -360,7 +360,7 @@ class BreakerIT extends GatewayTests {
                 .isEqualTo(200);
         ListAppender<ILoggingEvent> log = new ListAppender<>();
         log.start();
-        Logger logger = (Logger) LoggerFactory.getLogger(WeirEndpoint.class);
+        Logger logger = (Logger) LoggerFactory.getLogger(OperatorSwitches.class);
         logger.addAppender(log);
 
         assertThat(force("orders", "open").at("/breaker/state").asString()).isEqualTo("forced-open");

@@ -4,12 +4,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.weir.dashboard.LiveFeed;
+import io.weir.engine.Backend;
 import io.weir.metrics.MeterBook;
 import io.weir.testing.ObservedGateway;
+import io.weir.testing.VirtualTimer;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.time.Duration;
 import java.time.InstantSource;
 import java.util.List;
 import java.util.Map;
@@ -56,9 +59,44 @@ class ManagementPortIT {
         }
 
         @Bean
-        Gateway gateway(ObservedGateway fixture) {
-            return new WeirEndpointTest.OneBackend(
-                    fixture.backend(fixture.backendMeters(new MeterBook(new SimpleMeterRegistry()))));
+        OperatorChanges operatorChanges(Map<String, String> changed) {
+            return new OperatorChanges() {
+
+                @Override
+                public Answer change(
+                        String backend, Map<String, String> limits, String by, @Nullable Duration lasting) {
+                    limits.forEach((limit, value) -> changed.put(backend + '.' + limit, value));
+                    return new Answer(List.of(), List.of());
+                }
+
+                @Override
+                public Answer release(String backend, String by) {
+                    changed.clear();
+                    return new Answer(List.of(), List.of());
+                }
+
+                @Override
+                public <T> T withoutReload(Supplier<T> action) {
+                    return action.get();
+                }
+            };
+        }
+
+        @Bean
+        Backend orders(ObservedGateway fixture) {
+            return fixture.backend(fixture.backendMeters(new MeterBook(new SimpleMeterRegistry())));
+        }
+
+        @Bean
+        OperatorSwitches operatorSwitches(Backend orders, OperatorChanges changes, RecentEvents recentEvents) {
+            VirtualTimer timer = new VirtualTimer();
+            return new OperatorSwitches(
+                    () -> Map.of("orders", orders), changes, recentEvents, timer, timer::nanos, timer::instant);
+        }
+
+        @Bean
+        Gateway gateway(Backend orders, OperatorSwitches switches) {
+            return new WeirEndpointTest.OneBackend(orders, switches);
         }
 
         @Bean
@@ -81,26 +119,8 @@ class ManagementPortIT {
 
         @Bean
         WeirEndpoint weirEndpoint(
-                Map<String, String> changed, Gateway gateway, ObservedGateway fixture, RecentEvents recentEvents) {
-            return new WeirEndpoint(
-                    gateway,
-                    fixture.engine,
-                    fixture.guard,
-                    fixture.drain,
-                    new OperatorChanges() {
-
-                        @Override
-                        public Answer change(String backend, Map<String, String> limits, String by) {
-                            limits.forEach((limit, value) -> changed.put(backend + '.' + limit, value));
-                            return new Answer(List.of(), List.of());
-                        }
-
-                        @Override
-                        public <T> T withoutReload(Supplier<T> action) {
-                            return action.get();
-                        }
-                    },
-                    recentEvents);
+                Gateway gateway, ObservedGateway fixture, OperatorChanges changes, OperatorSwitches switches) {
+            return new WeirEndpoint(gateway, fixture.engine, fixture.guard, fixture.drain, changes, switches);
         }
     }
 
@@ -163,7 +183,7 @@ class ManagementPortIT {
         HttpResponse<String> one = send(withToken(management("/actuator/weir/orders")));
 
         assertThat(JsonMapper.shared().readTree(all.body()).propertyNames())
-                .containsExactly("gateway", "backends", "routes", "faults");
+                .containsExactly("gateway", "backends", "routes", "faults", "configuration");
         assertThat(JsonMapper.shared().readTree(one.body()).get("uri").stringValue())
                 .isEqualTo("http://orders:8080");
         assertThat(send(withToken(management("/actuator/weir/payments"))).statusCode())
@@ -171,8 +191,8 @@ class ManagementPortIT {
     }
 
     @Test
-    void forcesABreaker() throws Exception {
-        HttpResponse<String> forced = post("/actuator/weir/orders", "{\"breaker\":\"open\"}");
+    void forcesABreakerForATime() throws Exception {
+        HttpResponse<String> forced = post("/actuator/weir/orders", "{\"breaker\":\"open\",\"duration\":\"10m\"}");
 
         assertThat(forced.statusCode()).isEqualTo(200);
         assertThat(JsonMapper.shared()
@@ -180,6 +200,14 @@ class ManagementPortIT {
                         .at("/breaker/state")
                         .stringValue())
                 .isEqualTo("forced-open");
+        assertThat(JsonMapper.shared()
+                        .readTree(forced.body())
+                        .at("/changes/0/until")
+                        .stringValue())
+                .isEqualTo("1970-01-01T00:10:00Z");
+        assertThat(post("/actuator/weir/orders", "{\"breaker\":\"open\",\"duration\":10}")
+                        .body())
+                .contains("duration: 10 (expected: a duration with a unit, such as 30s)");
         post("/actuator/weir/orders", "{\"breaker\":\"released\"}");
     }
 
@@ -193,6 +221,10 @@ class ManagementPortIT {
         assertThat((Map<String, String>) running().getBean("changed"))
                 .containsOnly(
                         Map.entry("orders.max-concurrent-calls", "20"), Map.entry("orders.bulkhead.enforce", "false"));
+
+        assertThat(post("/actuator/weir/orders", "{\"limits\":\"released\"}").statusCode())
+                .isEqualTo(200);
+        assertThat((Map<String, String>) running().getBean("changed")).isEmpty();
     }
 
     @Test

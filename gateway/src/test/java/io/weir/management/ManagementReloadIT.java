@@ -198,6 +198,14 @@ class ManagementReloadIT {
         assertThat(config.toString()).doesNotContain(TOKEN).doesNotContain("s3cret");
         assertThat(config.path("changes")).isEmpty();
         assertThat(config.path("refused").isNull()).isTrue();
+
+        String hash = config.path("hash").asString();
+        assertThat(hash).matches("[0-9a-f]{12}");
+        assertThat(get("/actuator/weir").at("/configuration/hash").asString()).isEqualTo(hash);
+        assertThat(post("/actuator/weirreload", "").statusCode()).isEqualTo(200);
+        assertThat(get("/actuator/weirconfig").path("hash").asString())
+                .as("a reload reads the same values as the start")
+                .isEqualTo(hash);
     }
 
     @Test
@@ -303,6 +311,24 @@ class ManagementReloadIT {
                         .path("origin")
                         .asString())
                 .isEqualTo(gateway.file() + ":7");
+    }
+
+    @Test
+    void keepsAnOperatorsLimitWithAnEndAcrossAReloadUntilItIsReleased() throws Exception {
+        HttpResponse<String> changed =
+                post("/actuator/weir/orders", "{\"max-concurrent-calls\":20,\"duration\":\"1h\"}");
+        assertThat(changed.statusCode()).isEqualTo(200);
+        Instant until = Instant.parse(json(changed).at("/changes/0/until").asString());
+        assertThat(until)
+                .isBetween(Instant.now().plusSeconds(3_500), Instant.now().plusSeconds(3_601));
+
+        assertThat(post("/actuator/weirreload", "").statusCode()).isEqualTo(200);
+        assertThat(limit()).isEqualTo(20);
+
+        assertThat(post("/actuator/weir/orders", "{\"limits\":\"released\"}").statusCode())
+                .isEqualTo(200);
+        assertThat(limit()).isEqualTo(4);
+        assertThat(get("/actuator/weir/orders").path("changes")).isEmpty();
     }
 
     @ParameterizedTest

@@ -18,6 +18,7 @@ import io.weir.metrics.MeterBook;
 import io.weir.ratelimit.RateLimitProperties;
 import io.weir.ratelimit.RateLimiter;
 import io.weir.testing.ObservedGateway;
+import io.weir.testing.VirtualTimer;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -36,6 +37,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
+import reactor.core.publisher.Mono;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.node.ObjectNode;
@@ -43,7 +45,7 @@ import tools.jackson.databind.node.ObjectNode;
 class WeirEndpointTest {
 
     /** A gateway with one backend, a route through each door, and a route without a backend. */
-    record OneBackend(Backend orders) implements Gateway {
+    record OneBackend(Backend orders, OperatorSwitches switches) implements Gateway {
 
         private static final RateLimiter rateLimiter = RateLimiter.of(
                 "orders",
@@ -55,6 +57,11 @@ class WeirEndpointTest {
         @Override
         public Map<String, Backend> backends() {
             return Map.of("orders", orders);
+        }
+
+        @Override
+        public Map<String, List<OperatorChangeView>> operatorChanges() {
+            return switches.inForce();
         }
 
         @Override
@@ -71,9 +78,15 @@ class WeirEndpointTest {
     private final OperatorChanges changes = new OperatorChanges() {
 
         @Override
-        public Answer change(String backend, Map<String, String> limits, String by) {
-            requested.add(backend + " " + limits + " by " + by);
+        public Answer change(String backend, Map<String, String> limits, String by, @Nullable Duration lasting) {
+            requested.add(backend + " " + limits + " by " + by + (lasting == null ? "" : " for " + lasting));
             return new Answer(List.of(), problems);
+        }
+
+        @Override
+        public Answer release(String backend, String by) {
+            requested.add(backend + " released by " + by);
+            return new Answer(List.of(), List.of());
         }
 
         @Override
@@ -81,7 +94,8 @@ class WeirEndpointTest {
             return action.get();
         }
     };
-    private final RecentEvents recentEvents = new RecentEvents(() -> Instant.EPOCH);
+    private final VirtualTimer timer = new VirtualTimer();
+    private final RecentEvents recentEvents = new RecentEvents(timer::instant);
     private final ObservedGateway fixture = new ObservedGateway();
     private final BackendMeters meters = fixture.backendMeters(new MeterBook(new SimpleMeterRegistry()));
     private final WeirEndpoint endpoint = endpoint(meters);
@@ -127,7 +141,7 @@ class WeirEndpointTest {
                                     "uncongestedMs": 20.0, "limit": 2, "suggestedLimit": 5, "retired": 3000},
                                   "retryBudget": 0,
                                   "dryRun": null,
-                                  "instances": null, "check": null
+                                  "instances": null, "check": null, "changes": []
                                 }"""));
     }
 
@@ -273,7 +287,7 @@ class WeirEndpointTest {
     @Test
     @ExtendWith(OutputCaptureExtension.class)
     void logsTheOperatorOfAForcedBreaker(CapturedOutput output) {
-        endpoint.change("orders", "open", null, null, null)
+        endpoint.change("orders", "open", null, null, null, null)
                 .contextWrite(context -> context.put(ManagementGuard.CALLER, "192.0.2.7:4711"))
                 .block();
 
@@ -285,7 +299,7 @@ class WeirEndpointTest {
     @Test
     void changesLimits() {
         WebEndpointResponse<Object> response = endpoint.change(
-                        "orders", null, null, null, Map.of("max-concurrent-calls", "20", "deadline", "1s"))
+                        "orders", null, null, null, null, Map.of("max-concurrent-calls", "20", "deadline", "1s"))
                 .contextWrite(context -> context.put(ManagementGuard.CALLER, "192.0.2.7:4711"))
                 .block();
 
@@ -298,7 +312,7 @@ class WeirEndpointTest {
         problems = List.of("max-concurrent-calls: 0 (expected: 1 to 1000000)");
 
         WebEndpointResponse<Object> response = endpoint.change(
-                        "orders", "open", null, null, Map.of("max-concurrent-calls", "0"))
+                        "orders", "open", null, null, null, Map.of("max-concurrent-calls", "0"))
                 .block();
 
         assertThat(response).extracting(WebEndpointResponse::getStatus).isEqualTo(400);
@@ -315,6 +329,103 @@ class WeirEndpointTest {
                 .containsEntry("limits", Map.of("max-concurrent-calls", "20"))
                 .containsEntry("breaker", "open")
                 .containsEntry("backend", "orders");
+    }
+
+    // ---------------------------------------------------------------- time to live
+
+    @Test
+    void forcesABreakerForATimeAndShowsItsEnd() {
+        WebEndpointResponse<Object> response = endpoint.change("orders", "open", null, null, "10m", null)
+                .contextWrite(context -> context.put(ManagementGuard.CALLER, "ops (192.0.2.7:4711)"))
+                .block();
+
+        assertThat(response).isNotNull();
+        assertThat(json(response.getBody()).get("changes"))
+                .isEqualTo(JsonMapper.shared().readTree("""
+                                [{"change": "breaker", "value": "open", "instance": null, "by": "ops (192.0.2.7:4711)",
+                                  "since": "1970-01-01T00:00:00Z", "until": "1970-01-01T00:10:00Z"}]"""));
+        assertThat(json(endpoint.all()).at("/backends/orders/changes/0/until").stringValue())
+                .isEqualTo("1970-01-01T00:10:00Z");
+
+        timer.advance(Duration.ofMinutes(10));
+
+        assertThat(json(endpoint.one("orders")).get("changes")).isEmpty();
+        assertThat(fixture.health.isForced()).isFalse();
+    }
+
+    @Test
+    void drainsAnInstanceForATime() {
+        Instances instances = fixture.instances(REPLICAS);
+        WeirEndpoint replicated = endpoint(fixture.backend(meters, instances));
+
+        replicated.change("orders", null, "10.0.0.2:80", "drain", "10m", null).block();
+        assertThat(json(replicated.one("orders")).at("/changes/0/instance").stringValue())
+                .isEqualTo("http://10.0.0.2:80");
+
+        timer.advance(Duration.ofMinutes(10));
+        assertThat(instances.all().get(1).health().word()).isEqualTo("half-open");
+    }
+
+    @Test
+    void changesLimitsForATimeAndReleasesThem() {
+        endpoint.change("orders", null, null, null, "90s", Map.of("max-concurrent-calls", "20"))
+                .contextWrite(context -> context.put(ManagementGuard.CALLER, "ops"))
+                .block();
+        endpoint.change("orders", null, null, null, null, Map.of("limits", "released"))
+                .contextWrite(context -> context.put(ManagementGuard.CALLER, "ops"))
+                .block();
+
+        assertThat(requested)
+                .containsExactly("orders {max-concurrent-calls=20} by ops for PT1M30S", "orders released by ops");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "10, 'a duration with a unit, such as 30s'",
+        "soon, 'a duration with a unit, such as 30s'",
+        "'', 'a duration with a unit, such as 30s'",
+        "99999999999999999999d, 'a duration with a unit, such as 30s'",
+        "9223372036854775807d, 'a duration with a unit, such as 30s'",
+        "-5m, 1s to 7d",
+        "999ms, 1s to 7d",
+        "8d, 1s to 7d"
+    })
+    void refusesAWrongTimeToLiveAndChangesNothing(String duration, String expected) {
+        WebEndpointResponse<Object> refused = endpoint.change(
+                        "orders", "open", null, null, duration, Map.of("deadline", "1s"))
+                .block();
+
+        assertThat(refused).isNotNull();
+        assertThat(refused.getStatus()).isEqualTo(400);
+        assertThat(json(refused.getBody()).get("detail").stringValue())
+                .isEqualTo("duration: " + duration + " (expected: " + expected + ")");
+        assertThat(fixture.health.isForced()).isFalse();
+        assertThat(requested).isEmpty();
+    }
+
+    @Test
+    void refusesATimeToLiveOfARelease() {
+        assertThat(detail(endpoint.change("orders", "released", null, null, "10m", null)))
+                .isEqualTo("duration: 10m (expected: none beside released or return)");
+        assertThat(detail(endpoint.change("orders", null, "10.0.0.1:80", "return", "10m", null)))
+                .isEqualTo("duration: 10m (expected: none beside released or return)");
+        assertThat(detail(endpoint.change("orders", null, null, null, "10m", Map.of("limits", "released"))))
+                .isEqualTo("duration: 10m (expected: none beside released or return)");
+        assertThat(detail(endpoint.change("orders", null, null, null, null, Map.of("limits", "back"))))
+                .isEqualTo("limits: back (expected: released, and no limit beside it)");
+        assertThat(detail(endpoint.change(
+                        "orders", null, null, null, null, Map.of("limits", "released", "deadline", "1s"))))
+                .isEqualTo("limits: released (expected: released, and no limit beside it)");
+        assertThat(requested).isEmpty();
+    }
+
+    private static String detail(Mono<WebEndpointResponse<Object>> change) {
+        WebEndpointResponse<Object> refused = change.block();
+        if (refused == null) {
+            throw new AssertionError("no response");
+        }
+        assertThat(refused.getStatus()).isEqualTo(400);
+        return json(refused.getBody()).get("detail").stringValue();
     }
 
     // ---------------------------------------------------------------- instances
@@ -388,7 +499,7 @@ class WeirEndpointTest {
             value = {
                 "10.0.0.2:80, -, 400, action: missing (expected: drain or return)",
                 "10.0.0.2:80, Drain, 400, action: Drain (expected: drain or return)",
-                "-, drain, 400, 'instance: missing (expected: instance and action, and nothing else)'",
+                "-, drain, 400, 'instance: missing (expected: instance, action and perhaps duration, and nothing else)'",
                 "10.0.0.9:80, drain, 404, 'instance: 10.0.0.9:80 (expected: an instance of orders, such as http://10.0.0.1:80)'"
             })
     void refusesAnUnknownInstanceOrAction(
@@ -408,12 +519,12 @@ class WeirEndpointTest {
         WeirEndpoint replicated = endpoint(fixture.backend(meters, instances));
 
         assertThat(replicated
-                        .change("orders", "open", "10.0.0.2:80", "drain", null)
+                        .change("orders", "open", "10.0.0.2:80", "drain", null, null)
                         .block())
                 .extracting(WebEndpointResponse::getStatus)
                 .isEqualTo(400);
         assertThat(replicated
-                        .change("orders", null, "10.0.0.2:80", "drain", Map.of("deadline", "1s"))
+                        .change("orders", null, "10.0.0.2:80", "drain", null, Map.of("deadline", "1s"))
                         .block())
                 .extracting(WebEndpointResponse::getStatus)
                 .isEqualTo(400);
@@ -466,7 +577,7 @@ class WeirEndpointTest {
     private static WebEndpointResponse<Object> change(
             WeirEndpoint replicated, @Nullable String instance, @Nullable String action) {
         WebEndpointResponse<Object> response = replicated
-                .change("orders", null, instance, action, null)
+                .change("orders", null, instance, action, null, null)
                 .contextWrite(context -> context.put(ManagementGuard.CALLER, "192.0.2.7:4711"))
                 .block();
         if (response == null) {
@@ -480,13 +591,15 @@ class WeirEndpointTest {
     }
 
     private WeirEndpoint endpoint(Backend backend) {
+        OperatorSwitches switches = new OperatorSwitches(
+                () -> Map.of("orders", backend), changes, recentEvents, timer, timer::nanos, timer::instant);
         return new WeirEndpoint(
-                new OneBackend(backend), fixture.engine, fixture.guard, fixture.drain, changes, recentEvents);
+                new OneBackend(backend, switches), fixture.engine, fixture.guard, fixture.drain, changes, switches);
     }
 
     private WebEndpointResponse<Object> force(String backend, @Nullable String word) {
         WebEndpointResponse<Object> response =
-                endpoint.change(backend, word, null, null, null).block();
+                endpoint.change(backend, word, null, null, null, null).block();
         if (response == null) {
             throw new AssertionError("no response");
         }

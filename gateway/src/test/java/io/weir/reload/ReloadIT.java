@@ -215,7 +215,7 @@ class ReloadIT {
             assertThat(bulkhead.maxConcurrentCalls()).isEqualTo(2);
             assertThat(gauge("weir.permits.floored")).isZero();
             assertThat(gateway.bean(LiveConfiguration.class)
-                            .change("orders", Map.of("max-concurrent-calls", "90"), "a test")
+                            .change("orders", Map.of("max-concurrent-calls", "90"), "a test", null)
                             .problems())
                     .isEmpty();
             assertThat(bulkhead.maxConcurrentCalls()).isEqualTo(3);
@@ -469,7 +469,7 @@ class ReloadIT {
 
     private int force(String word) {
         WebEndpointResponse<Object> response = gateway.bean(WeirEndpoint.class)
-                .change("orders", word, null, null, null)
+                .change("orders", word, null, null, null, null)
                 .block();
         return response == null ? 0 : response.getStatus();
     }

@@ -16,7 +16,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -73,7 +75,7 @@ public final class ConfigurationSnapshot {
         this.result = SingletonSupplier.of(() -> unreadable.isEmpty()
                 ? ConfigurationCheck.check(sources)
                 : new CheckResult(ValidationReport.of(unreadable), new ValidValues()));
-        this.changeable = SingletonSupplier.of(() -> changeable(sources.rawTree()));
+        this.changeable = SingletonSupplier.of(() -> effective(sources.rawTree(), ConfigurationSnapshot::isChangeable));
     }
 
     /** The configuration with which the running gateway started. */
@@ -123,7 +125,33 @@ public final class ConfigurationSnapshot {
                 : SecretMasking.mask(path, setting.text(), text(setting));
     }
 
-    private static Map<String, Setting> changeable(RawTree root) {
+    /**
+     * The hash of the values in the files, those that operators have overridden included. Comments, the order
+     * of keys, and the split into files do not change it. Secrets are masked in it, so nobody can find out a
+     * secret by trying values, and a changed secret does not change it. Placeholders are not resolved: values
+     * of one machine, such as its name, would make each hash another one. The defaults in the gateway's jar
+     * are not part of it.
+     */
+    public ConfigurationHash hash() {
+        SortedMap<String, String> texts = new TreeMap<>();
+        effective(sources.rawTree(), ConfigurationSnapshot::isInFile)
+                .forEach((path, setting) -> texts.put(
+                        path,
+                        secretArguments.get().contains(path)
+                                ? SecretMasking.MASK
+                                : SecretMasking.mask(path, setting.text(), setting.text())));
+        return ConfigurationHash.of(texts);
+    }
+
+    private static boolean isInFile(Setting setting) {
+        return setting.location().isFile() && !setting.location().source().startsWith("classpath:");
+    }
+
+    /**
+     * The settings of the highest precedence, by path, among the wanted ones; none where a source that cannot
+     * change, such as an argument, overrides them.
+     */
+    private static Map<String, Setting> effective(RawTree root, Predicate<Setting> wanted) {
         Map<String, Integer> fixed = new HashMap<>();
         root.leaves()
                 .flatMap(leaf -> leaf.settings().stream())
@@ -133,7 +161,7 @@ public final class ConfigurationSnapshot {
         Map<String, Setting> changeable = new TreeMap<>();
         root.leaves()
                 .forEach(leaf -> leaf.settings().stream()
-                        .filter(ConfigurationSnapshot::isChangeable)
+                        .filter(wanted)
                         .filter(setting -> setting.precedence()
                                 < fixed.getOrDefault(PropertyNames.uniform(setting.path()), Integer.MAX_VALUE))
                         .min(Comparator.comparingInt(Setting::precedence))
