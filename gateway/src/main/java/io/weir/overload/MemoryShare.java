@@ -6,7 +6,9 @@ import java.lang.management.ManagementFactory;
 import java.lang.management.MemoryPoolMXBean;
 import java.lang.management.MemoryType;
 import java.lang.management.MemoryUsage;
+import java.util.Collections;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
@@ -18,8 +20,9 @@ import java.util.function.LongSupplier;
  * survivor space, and a full collection of the serial and the parallel collector packs all live objects into
  * the old generation, although the young generation is empty then.
  *
- * <p>A pool counts with the lower of its last two collections: after a concurrent collection, it still holds
- * the garbage that was allocated meanwhile. This figure is valid for {@value #VALID_SECONDS} seconds after
+ * <p>A pool counts with its last collection, if that stops the world and so leaves no garbage (the serial and
+ * the parallel collector). Otherwise it counts with the lower of its last two: after a concurrent collection,
+ * it still holds the garbage that was allocated meanwhile. This figure is valid for {@value #VALID_SECONDS} seconds after
  * the last collection: a heap that is really full is collected all the time. Without that time limit, a
  * gateway that sheds all requests would allocate little, not collect, and consider itself full for ever.
  *
@@ -37,6 +40,26 @@ public final class MemoryShare {
 
         /** The bytes in use after the last collection; negative while unknown. */
         long survivingBytes();
+
+        /** Whether those bytes may include garbage: the application allocates during a collection. */
+        default boolean mayHoldGarbage() {
+            return true;
+        }
+    }
+
+    private record JvmPool(MemoryPoolMXBean pool, boolean mayHoldGarbage) implements HeapPool {
+
+        private static final Set<String> STOP_THE_WORLD = Set.of("MarkSweepCompact", "PS MarkSweep");
+
+        static JvmPool of(MemoryPoolMXBean pool) {
+            return new JvmPool(pool, Collections.disjoint(Set.of(pool.getMemoryManagerNames()), STOP_THE_WORLD));
+        }
+
+        @Override
+        public long survivingBytes() {
+            MemoryUsage usage = pool.getCollectionUsage();
+            return usage == null ? -1 : usage.getUsed();
+        }
     }
 
     private final List<WatchedPool> heap;
@@ -63,7 +86,7 @@ public final class MemoryShare {
     static MemoryShare ofThisJvm() {
         List<HeapPool> heap = ManagementFactory.getMemoryPoolMXBeans().stream()
                 .filter(pool -> pool.getType() == MemoryType.HEAP)
-                .map(MemoryShare::survivors)
+                .<HeapPool>map(JvmPool::of)
                 .toList();
         List<BufferPoolMXBean> buffers = ManagementFactory.getPlatformMXBeans(BufferPoolMXBean.class).stream()
                 .filter(pool -> pool.getName().equals("direct"))
@@ -74,13 +97,6 @@ public final class MemoryShare {
                 PlatformDependent.usedDirectMemory(),
                 buffers.stream().mapToLong(BufferPoolMXBean::getMemoryUsed).sum());
         return new MemoryShare(heap, Runtime.getRuntime().maxMemory(), used, PlatformDependent.maxDirectMemory());
-    }
-
-    private static HeapPool survivors(MemoryPoolMXBean pool) {
-        return () -> {
-            MemoryUsage usage = pool.getCollectionUsage();
-            return usage == null ? -1 : usage.getUsed();
-        };
     }
 
     /** Direct memory in use, in percent. */
@@ -115,7 +131,7 @@ public final class MemoryShare {
             this.survived = pool.survivingBytes();
         }
 
-        /** The lower of the last two collections; 0 if the last one is too old. */
+        /** The last collection, or the lower of the last two; 0 if the last one is too old. */
         long survivingBytes(long nowNanos) {
             long now = pool.survivingBytes();
             if (now != survived) {
@@ -127,7 +143,8 @@ public final class MemoryShare {
             } else if (nowNanos - observedAtNanos >= TimeUnit.SECONDS.toNanos(VALID_SECONDS)) {
                 isValid = false;
             }
-            return isValid ? Math.max(0, Math.min(survivedBefore, survived)) : 0;
+            long surviving = pool.mayHoldGarbage() ? Math.min(survivedBefore, survived) : survived;
+            return isValid ? Math.max(0, surviving) : 0;
         }
     }
 }

@@ -29,8 +29,8 @@
  * as much as several requests, and would take the time of the admitted requests.
  *
  * <p><b>The memory.</b> {@link io.weir.overload.OverloadSampler} samples it ten times a second, on a thread
- * of its own. {@link io.weir.overload.MemoryShare}: direct memory in use, and the heap that survived two
- * garbage collections, over all its pools. Garbage is no overload, and neither is a single full pool: with
+ * of its own. {@link io.weir.overload.MemoryShare}: direct memory in use, and the heap that survived garbage
+ * collections, over all its pools. Garbage is no overload, and neither is a single full pool: with
  * half of the heap live, the old generation alone read 100 % with the serial and the parallel collector.
  *
  * <p>A cold JVM has no switch of its own: its requests cost more, so its loops are overloaded earlier, and
@@ -81,8 +81,9 @@
  * each loop, can keep a loop above the target by their number alone; the share then bounds their delay, and
  * {@code target-event-loop-delay} sets how much of it is accepted. On a cold JVM, a loop that the compiler's
  * threads interrupt for tens of milliseconds again and again cannot be told from one with too many requests.
- * The heap figure needs two collections of the old generation. Until then, and some seconds after each, it is
- * 0, so a heap that fills without being collected is not noticed.
+ * The heap figure needs a collection of the old generation, or two where the application allocates meanwhile.
+ * Until then, and some seconds after each, it is 0, so a heap that fills without being collected is not
+ * noticed.
  */
 @NullMarked
 package io.weir.overload;

@@ -124,7 +124,9 @@ final class Storm implements AutoCloseable {
         this.plain = TestBackend.start(this::serve);
         this.secure = new ServerSocket(0, 1024, InetAddress.getLoopbackAddress());
         Thread.ofVirtual().start(this::acceptSecure);
-        String neverOpens = "circuit-breaker: { minimum-number-of-calls: 100000, sliding-window-size: 100000 }";
+        // Handshakes that the storm holds are unanswered calls, too.
+        String neverOpens = "circuit-breaker: { minimum-number-of-calls: 100000, sliding-window-size: 100000, "
+                + "stall-duration: 20s }";
         TestGateway.Setup setup = TestGateway.setup();
         for (String line : weir) {
             setup.weir(line);

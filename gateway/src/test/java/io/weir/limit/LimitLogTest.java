@@ -61,6 +61,7 @@ class LimitLogTest {
 
     @Test
     void logsTheEndOfAProbeAsSuch() {
+        serve(1, 50, Evidence.ANSWERED);
         serve(20, 800, Evidence.TIMED_OUT);
         serve(80, 50, Evidence.ANSWERED);
 

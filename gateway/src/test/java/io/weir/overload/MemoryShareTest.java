@@ -52,6 +52,26 @@ class MemoryShareTest {
     }
 
     @Test
+    void countsTheLastCollectionOfACollectorThatStopsTheWorld() {
+        MemoryShare.HeapPool pool = new MemoryShare.HeapPool() {
+            @Override
+            public long survivingBytes() {
+                return old.get();
+            }
+
+            @Override
+            public boolean mayHoldGarbage() {
+                return false;
+            }
+        };
+        MemoryShare ofPool = new MemoryShare(List.of(pool), 1_000, direct::get, 400);
+
+        old.set(860);
+
+        assertThat(ofPool.heapPercent(SECOND)).isEqualTo(86);
+    }
+
+    @Test
     void comparesTheSumOfThePoolsWithTheWholeHeap() {
         collect(old, 500, SECOND);
         collect(old, 501, SECOND);
