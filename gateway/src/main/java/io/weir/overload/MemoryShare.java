@@ -22,9 +22,10 @@ import java.util.function.LongSupplier;
  *
  * <p>A pool counts with its last collection, if that stops the world and so leaves no garbage (the serial and
  * the parallel collector). Otherwise it counts with the lower of its last two: after a concurrent collection,
- * it still holds the garbage that was allocated meanwhile. This figure is valid for {@value #VALID_SECONDS} seconds after
- * the last collection: a heap that is really full is collected all the time. Without that time limit, a
- * gateway that sheds all requests would allocate little, not collect, and consider itself full for ever.
+ * it still holds the garbage that was allocated meanwhile. This figure is valid for {@value #VALID_SECONDS}
+ * seconds after the last collection: a heap that is really full is collected all the time. Without that time
+ * limit, a gateway that sheds all requests would allocate little, not collect, and consider itself full for
+ * ever.
  *
  * <p>Not thread-safe: for the sampler's thread.
  */
