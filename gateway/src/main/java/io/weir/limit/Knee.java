@@ -406,7 +406,8 @@ final class Knee {
         }
         double answered = 1 - (double) window.timeouts() / window.samples();
         boolean areFirst = answeredAt == Double.NEGATIVE_INFINITY && timedOutAt == Double.NEGATIVE_INFINITY;
-        double least = areFirst ? initial : min;
+        // Not above the present limit, which sheds may have lowered.
+        double least = Math.min(limit, areFirst ? initial : min);
         change(Math.max(least, limit * Math.clamp(answered, .25, .5)), Change.TIMEOUTS);
         timedOutAt = now;
         grewFrom = 0;

@@ -149,6 +149,17 @@ class AdaptiveLimitTest {
     }
 
     @Test
+    void firstTimeoutsDoNotRaiseALimitThatShedsHaveLowered() {
+        bring(limit, 30, 50, Evidence.SHED, true);
+        int lowered = limit.value();
+        assertThat(lowered).isLessThan(8);
+
+        bring(limit, 4, 800, Evidence.TIMED_OUT, true);
+
+        assertThat(limit.value()).isLessThanOrEqualTo(lowered);
+    }
+
+    @Test
     void doesNotShrinkForAFewTimeouts() {
         bring(limit, 200, 50, Evidence.ANSWERED, true);
         int before = limit.value();
