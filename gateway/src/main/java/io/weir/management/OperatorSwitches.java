@@ -16,6 +16,7 @@ import java.util.Map;
 import java.util.OptionalLong;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -52,21 +53,14 @@ public final class OperatorSwitches implements AutoCloseable {
      * A change in force.
      *
      * @param value {@code open}, {@code closed} or {@code drained}
-     * @param until null: until it is released
-     * @param endsAtNanos the end on the monotonic clock, if there is one
+     * @param end null: an operator ends it
      */
     private record Held(
             Health health,
             String value,
             String by,
             Instant since,
-            @Nullable Instant until,
-            long endsAtNanos) {
-
-        boolean isOver(long now) {
-            return until != null && now - endsAtNanos >= 0;
-        }
-    }
+            @Nullable Expiry end) {}
 
     private final Supplier<Map<String, Backend>> backends;
     private final OperatorChanges changes;
@@ -205,17 +199,14 @@ public final class OperatorSwitches implements AutoCloseable {
         }
         forgetThoseThatAreGone();
         Map<String, List<OperatorChangeView>> shown = new HashMap<>();
-        held.forEach((subject, change) -> {
-            Instant until = change.until();
-            shown.computeIfAbsent(subject.backend(), any -> new ArrayList<>())
-                    .add(new OperatorChangeView(
-                            subject.instance() == null ? BREAKER : "instance",
-                            change.value(),
-                            subject.instance(),
-                            change.by(),
-                            change.since().toString(),
-                            until == null ? null : until.toString()));
-        });
+        held.forEach((subject, change) -> shown.computeIfAbsent(subject.backend(), any -> new ArrayList<>())
+                .add(new OperatorChangeView(
+                        subject.instance() == null ? BREAKER : "instance",
+                        change.value(),
+                        subject.instance(),
+                        change.by(),
+                        change.since().toString(),
+                        Expiry.shown(change.end()))));
         return shown;
     }
 
@@ -228,14 +219,13 @@ public final class OperatorSwitches implements AutoCloseable {
     /** Enters a change, and returns the words for its end; none if it has no end. */
     private String enter(Subject subject, Health health, String value, String by, @Nullable Duration lasting) {
         Instant since = clock.instant().truncatedTo(ChronoUnit.SECONDS);
-        Instant until = lasting == null ? null : since.plus(lasting);
-        long endsAtNanos = lasting == null ? 0 : nanoClock.getAsLong() + lasting.toNanos();
+        Expiry end = Expiry.of(lasting, since, nanoClock.getAsLong());
         // Removed first, so that the map is in the order of the changes.
         held.remove(subject);
-        held.put(subject, new Held(health, value, by, since, until, endsAtNanos));
+        held.put(subject, new Held(health, value, by, since, end));
         forgetThoseThatAreGone();
         timer.set(nextEnd());
-        return until == null ? "" : ", until " + until;
+        return Expiry.words(end);
     }
 
     private void leave(Subject subject) {
@@ -245,18 +235,11 @@ public final class OperatorSwitches implements AutoCloseable {
 
     private boolean hasEnd(Subject subject) {
         Held change = held.get(subject);
-        return change != null && change.until() != null;
+        return change != null && change.end() != null;
     }
 
     private OptionalLong nextEnd() {
-        long now = nanoClock.getAsLong();
-        return held.values().stream()
-                .filter(change -> change.until() != null)
-                .mapToLong(change -> change.endsAtNanos() - now)
-                .min()
-                .stream()
-                .map(delay -> now + delay)
-                .findFirst();
+        return Expiry.first(held.values().stream().map(Held::end).flatMap(Stream::ofNullable), nanoClock.getAsLong());
     }
 
     /** Forgets changes whose state nothing holds any more, so that the map is bounded by what exists. */
@@ -307,7 +290,7 @@ public final class OperatorSwitches implements AutoCloseable {
     private synchronized void endDueNow() {
         long now = nanoClock.getAsLong();
         Map<Subject, Held> due = new LinkedHashMap<>(held);
-        due.values().removeIf(change -> !change.isOver(now));
+        due.values().removeIf(change -> !Expiry.isOver(change.end(), now));
         held.keySet().removeAll(due.keySet());
         due.forEach((subject, change) -> {
             Runnable release = release(subject, change);

@@ -6,6 +6,7 @@ import io.weir.config.check.ConfigurationHash;
 import io.weir.config.check.ConfigurationProblem;
 import io.weir.config.check.ConfigurationSnapshot;
 import io.weir.management.ConfigurationState;
+import io.weir.management.Expiry;
 import io.weir.management.ExpiryTimer;
 import io.weir.management.OperatorChangeView;
 import io.weir.management.OperatorChanges;
@@ -224,9 +225,10 @@ public final class LiveConfiguration implements OperatorChanges, AutoCloseable {
             return new Answer(List.of(), problems);
         }
         Instant since = clock.instant().truncatedTo(ChronoUnit.SECONDS);
-        OperatorValues next = operatorValues.with(paths, by, since, lasting, nanoClock.getAsLong());
-        boolean isTimed = lasting != null || operatorValues.hasEnd(paths.keySet());
-        return changeByOperator(backend, next, by, lasting == null ? "" : ", until " + since.plus(lasting), isTimed);
+        Expiry end = Expiry.of(lasting, since, nanoClock.getAsLong());
+        OperatorValues next = operatorValues.with(paths, by, since, end);
+        boolean isTimed = end != null || operatorValues.hasEnd(paths.keySet());
+        return changeByOperator(backend, next, by, Expiry.words(end), isTimed);
     }
 
     @Override

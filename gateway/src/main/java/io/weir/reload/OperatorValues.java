@@ -1,8 +1,8 @@
 package io.weir.reload;
 
 import io.weir.config.check.ConfigurationSnapshot;
+import io.weir.management.Expiry;
 import io.weir.management.OperatorChangeView;
-import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -36,14 +36,13 @@ record OperatorValues(Map<String, Value> values) {
      * A value.
      *
      * @param by the operator
-     * @param until the time at which the value of the files applies again; null: at the next reload
-     * @param endsAtNanos that time on the monotonic clock, if there is one
+     * @param end the time at which the value of the files applies again; null: at the next reload
      */
     record Value(
-            String text, String by, Instant since, @Nullable Instant until, long endsAtNanos) {
+            String text, String by, Instant since, @Nullable Expiry end) {
 
         boolean isOver(long now) {
-            return until != null && now - endsAtNanos >= 0;
+            return Expiry.isOver(end, now);
         }
     }
 
@@ -60,13 +59,11 @@ record OperatorValues(Map<String, Value> values) {
      * These values and others, which replace those of the same path, with their time.
      *
      * @param texts the other values, by path
-     * @param lasting their time to live; null: until the next reload
+     * @param end the end of their time; null: the next reload
      */
-    OperatorValues with(Map<String, String> texts, String by, Instant since, @Nullable Duration lasting, long now) {
-        Instant until = lasting == null ? null : since.plus(lasting);
-        long endsAtNanos = lasting == null ? 0 : now + lasting.toNanos();
+    OperatorValues with(Map<String, String> texts, String by, Instant since, @Nullable Expiry end) {
         Map<String, Value> more = new HashMap<>(values);
-        texts.forEach((path, text) -> more.put(path, new Value(text, by, since, until, endsAtNanos)));
+        texts.forEach((path, text) -> more.put(path, new Value(text, by, since, end)));
         return new OperatorValues(more);
     }
 
@@ -77,7 +74,7 @@ record OperatorValues(Map<String, Value> values) {
 
     /** The values whose time is not over yet. */
     OperatorValues timed(long now) {
-        return only((path, value) -> value.until() != null && !value.isOver(now));
+        return only((path, value) -> value.end() != null && !value.isOver(now));
     }
 
     OperatorValues without(OperatorValues others) {
@@ -145,7 +142,7 @@ record OperatorValues(Map<String, Value> values) {
                 .collect(Collectors.toSet());
     }
 
-    /** The operators who have set these values. */
+    /** The names of these values' operators. */
     String operators() {
         return values.values().stream().map(Value::by).distinct().sorted().collect(Collectors.joining(", "));
     }
@@ -154,18 +151,12 @@ record OperatorValues(Map<String, Value> values) {
     boolean hasEnd(Set<String> paths) {
         return values.entrySet().stream()
                 .anyMatch(entry ->
-                        paths.contains(entry.getKey()) && entry.getValue().until() != null);
+                        paths.contains(entry.getKey()) && entry.getValue().end() != null);
     }
 
     /** The next moment at which the time of a value is over, on the monotonic clock. */
     OptionalLong nextEnd(long now) {
-        return values.values().stream()
-                .filter(value -> value.until() != null)
-                .mapToLong(value -> value.endsAtNanos() - now)
-                .min()
-                .stream()
-                .map(delay -> now + delay)
-                .findFirst();
+        return Expiry.first(values.values().stream().map(Value::end).flatMap(Stream::ofNullable), now);
     }
 
     /** The values by backend, for operators. */
@@ -173,7 +164,6 @@ record OperatorValues(Map<String, Value> values) {
         Map<String, List<OperatorChangeView>> views = new HashMap<>();
         sorted().forEach(entry -> {
             Value value = entry.getValue();
-            Instant until = value.until();
             views.computeIfAbsent(backend(entry.getKey()), any -> new ArrayList<>())
                     .add(new OperatorChangeView(
                             property(entry.getKey()),
@@ -181,7 +171,7 @@ record OperatorValues(Map<String, Value> values) {
                             null,
                             value.by(),
                             value.since().toString(),
-                            until == null ? null : until.toString()));
+                            Expiry.shown(value.end())));
         });
         return views;
     }
