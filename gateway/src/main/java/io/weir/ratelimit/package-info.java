@@ -23,8 +23,8 @@
  * doors read the same. IPv6 addresses count by their network of 64 bits, since one caller has all addresses
  * in it. Requests without the header field share one bucket: otherwise a caller would escape its quota by
  * leaving the field out. A claim names the caller together with the token's issuer, since two issuers may
- * know callers of the same name; requests whose token lacks the claim share one bucket, too. They are not
- * refused: {@code authentication.claims} decides who may use a route, and a rate limit how often. The engine
+ * know callers of the same name; requests whose token lacks the claim share one bucket, too. The rate limit
+ * does not refuse them: {@code authentication.claims} does, where a route requires the claim. The engine
  * verifies the token before it asks for the quota, so that a forged token uses up no quota of its owner.
  *
  * <p><b>Memory.</b> Callers choose keys, so {@link io.weir.ratelimit.Buckets} bounds them. A full bucket
