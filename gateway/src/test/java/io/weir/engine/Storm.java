@@ -222,6 +222,9 @@ final class Storm implements AutoCloseable {
                 .filter(plan ->
                         plan.phase != Phase.QUEUED && plan.phase != Phase.CONNECTING && plan.phase != Phase.FLUSHING)
                 .toList();
+        // The permits of callers that hold up their uploads move to the compartment of streams.
+        long moving =
+                holders.stream().filter(plan -> plan.phase == Phase.SENDING).count();
         QueueingBulkhead bulkhead = gateway.backend(PLAIN).bulkhead();
         bulkhead.resize(WAVE, WAVE);
         gateway.backend(SECURE).bulkhead().resize(WAVE, WAVE);
@@ -231,8 +234,10 @@ final class Storm implements AutoCloseable {
                 .filter(plan -> plan.phase != Phase.QUEUED && plan.phase != Phase.CONNECTING)
                 .forEach(plan -> call(plan, over));
         connect(wave.stream().filter(plan -> plan.phase == Phase.CONNECTING).toList(), over);
+        awaitUntilMoment(() -> holders.stream().allMatch(plan -> plan.reached)
+                && flushingHoldNoPermit(wave)
+                && bulkhead.inUse() == holders.size() - moving);
         // All permits are in use: further calls wait.
-        awaitUntilMoment(() -> holders.stream().allMatch(plan -> plan.reached) && flushingHoldNoPermit(wave));
         bulkhead.resize(Math.max(1, bulkhead.inUse()), WAVE);
         queued.forEach(plan -> call(plan, over));
         awaitUntilMoment(() -> bulkhead.queued() >= queued.size());
