@@ -3,6 +3,7 @@ package io.weir.door;
 import static org.springframework.cloud.gateway.support.ServerWebExchangeUtils.GATEWAY_ROUTE_ATTR;
 
 import io.netty.buffer.Unpooled;
+import io.netty.handler.ssl.SslClosedEngineException;
 import org.springframework.cloud.gateway.filter.GatewayFilterChain;
 import org.springframework.cloud.gateway.filter.GlobalFilter;
 import org.springframework.cloud.gateway.filter.NettyWriteResponseFilter;
@@ -15,6 +16,7 @@ import org.springframework.http.server.reactive.ServerHttpResponseDecorator;
 import org.springframework.web.server.ServerWebExchange;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
+import reactor.netty.channel.AbortedException;
 
 /**
  * Writes the body of the backend's response after the route's filters have processed its head. It runs
@@ -58,7 +60,9 @@ public final class BackendAnswerFilter implements GlobalFilter, Ordered {
                 var _ = inbound.encode(status == null ? 0 : status.value(), Unpooled.EMPTY_BUFFER);
                 return Mono.empty();
             }
-            return response.writeWith(isComplete ? body : withHeadAtOnce(body, response));
+            return response.writeWith(isComplete ? body : withHeadAtOnce(body, response))
+                    // Spring logs it as an error of the gateway, unlike an abort of the caller.
+                    .onErrorMap(SslClosedEngineException.class, AbortedException::new);
         }));
     }
 
