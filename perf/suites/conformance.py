@@ -503,12 +503,13 @@ def table(rows):
     ])
 
 
-def page(rows, versions):
+def page(rows, versions, is_quick):
     today = datetime.datetime.now(datetime.timezone.utc).date()
+    options = (" --quick" if is_quick else "") + (" --peers" if versions else "")
     beside = f" Beside {' and '.join(versions)}, with no settings of their own." if versions else ""
     return f"""# HTTP/2 and WebSocket conformance
 
-Written by `perf/conformance{' --peers' if versions else ''} --write` on {today}: h2spec 2.2.1, and the Autobahn test suite
+Written by `perf/conformance{options} --write` on {today}: h2spec 2.2.1, and the Autobahn test suite
 25.10.1 on Autobahn 24.4.2, whose server is the backend of the WebSockets.{beside}
 
 - A case of h2spec fails also if h2spec skips it.
@@ -556,7 +557,7 @@ def main():
         for case, why in sorted(row.failed.items(), key=lambda each: sort_key(each[0])):
             print(f"{row.suite}, {row.target.label}, {case}: {why}")
     if options.write:
-        write(TABLE, page(rows, conformance.versions))
+        write(TABLE, page(rows, conformance.versions, options.quick))
     # A run of programs that count tests ends with such a line.
     unknown = sum(len(set(row.failed) - KNOWN_FAILURES) for row in ours)
     print(f"{sum(row.cases - len(row.failed) for row in rows if row.target.is_ours)} passed, {unknown} failed")
