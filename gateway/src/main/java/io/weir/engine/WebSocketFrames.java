@@ -7,22 +7,26 @@ import org.reactivestreams.Publisher;
 import org.reactivestreams.Subscription;
 import reactor.core.CoreSubscriber;
 import reactor.core.publisher.Flux;
-import reactor.core.publisher.Operators;
+import reactor.core.publisher.Operators.DeferredSubscription;
 
 /**
  * The frames of one side of a tunnel on their way to the other. A cancellation does not reach the source:
  * Reactor Netty would then close the source's side with an empty frame of its own, and the other side's close
  * status would be lost. Frames that arrive after a cancellation are dropped.
  *
+ * <p>The subscriber receives its subscription at once, and not from the source, which passes it on from the
+ * other event loop. Reactor Netty's writer completes when its channel closes, even if it has no subscription
+ * yet. Such an end is lost, and the tunnel stayed open until its idle time-out.
+ *
  * <p>Concurrency: frames arrive on one side's event loop, demand and cancellation on the other's. The two
- * event loops share only {@code isCancelled}.
+ * event loops share only {@code isCancelled} and the deferred subscription, which is atomic.
  */
 final class WebSocketFrames extends Flux<WebSocketFrame> implements CoreSubscriber<WebSocketFrame>, Subscription {
 
     private final Publisher<WebSocketFrame> source;
     private final Consumer<WebSocketFrame> listener;
+    private final DeferredSubscription upstream = new DeferredSubscription();
     private @Nullable CoreSubscriber<? super WebSocketFrame> sink;
-    private volatile @Nullable Subscription upstream;
     private volatile boolean isCancelled;
 
     /**
@@ -39,13 +43,13 @@ final class WebSocketFrames extends Flux<WebSocketFrame> implements CoreSubscrib
     @Override
     public void subscribe(CoreSubscriber<? super WebSocketFrame> actual) {
         sink = actual;
+        actual.onSubscribe(this);
         source.subscribe(this);
     }
 
     @Override
     public void onSubscribe(Subscription s) {
-        upstream = s;
-        sink().onSubscribe(this);
+        upstream.set(s);
     }
 
     @Override
@@ -72,10 +76,7 @@ final class WebSocketFrames extends Flux<WebSocketFrame> implements CoreSubscrib
 
     @Override
     public void request(long n) {
-        Subscription s = upstream;
-        if (s != null && Operators.validate(n)) {
-            s.request(n);
-        }
+        upstream.request(n);
     }
 
     @Override

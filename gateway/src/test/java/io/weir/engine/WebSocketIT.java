@@ -211,6 +211,25 @@ class WebSocketIT {
         gateway.assertTold(door, BACKEND, path, 101, "1xx");
     }
 
+    /** A connection that was used before belongs to any event loop, and a new one to that of the caller. */
+    @Door.Each
+    void endsOnAConnectionOfAnotherEventLoop(Door door) throws Exception {
+        for (int i = 0; i < 40; i++) {
+            backend.behave(TestBackend.ECHO);
+            try (TestCaller caller = TestCaller.to(gateway.port())) {
+                caller.send(TestCaller.head("GET", door.path(BACKEND, "before")));
+                assertThat(caller.answer().status()).isEqualTo(200);
+            }
+            echo((request, conversation) -> conversation.close());
+            try (TestCaller caller = TestCaller.to(gateway.port())) {
+                TestWebSocket socket = TestWebSocket.open(caller, door.path(BACKEND, "reused"));
+                socket.close(1000, "bye");
+                assertThat(socket.next()).isEqualTo("close 1000 bye");
+            }
+            assertThat(backendEvent()).isEqualTo("close 1000 bye");
+        }
+    }
+
     @Door.Each
     void passesTheBackendsCloseStatusOn(Door door) throws Exception {
         backend.behave((request, conversation) -> {
