@@ -45,6 +45,13 @@ final class LoadShedder {
      */
     private static final double LEAST_SHARE = 0.01;
 
+    /**
+     * With fewer requests in an interval, none is refused. Each of them would have to take a tenth of the
+     * interval to be the cause of the delay, so the cause is another one: code that runs for the first time,
+     * or a processor that serves others.
+     */
+    private static final double LEAST_REQUESTS = 10;
+
     /** The shedding ends below this sum. */
     private static final double ENDED = 0.005;
 
@@ -156,17 +163,18 @@ final class LoadShedder {
         previousNanos = delayNanos;
         sum = 0;
         Arrays.fill(arrived, 0);
-        // All requests count as normal until some have arrived.
-        arrived[Priority.NORMAL.ordinal()] = 1;
+        // Requests are counted from now on. Until then they count as normal ones that are not too few.
+        arrived[Priority.NORMAL.ordinal()] = LEAST_REQUESTS;
     }
 
     private void distribute(double excess, boolean everything) {
-        double total = atLeast(clamp(sum + excess, 1));
         double critical = arrived[Priority.CRITICAL.ordinal()];
         double normal = arrived[Priority.NORMAL.ordinal()];
         double sheddable = arrived[Priority.SHEDDABLE.ordinal()];
         double all = critical + normal + sheddable;
-        double forCritical = atLeast(clamp(sum + excess * critical / all, 1));
+        boolean areFew = all < LEAST_REQUESTS;
+        double total = areFew ? 0 : atLeast(clamp(sum + excess, 1));
+        double forCritical = areFew ? 0 : atLeast(clamp(sum + excess * critical / all, 1));
         shares[Priority.SHEDDABLE.ordinal()] = everything ? 1 : part(total, 0, sheddable / all);
         shares[Priority.NORMAL.ordinal()] = everything ? 1 : part(total, sheddable / all, normal / all);
         shares[Priority.CRITICAL.ordinal()] =

@@ -132,10 +132,34 @@ class LoadShedderTest {
     @Test
     void refusesAShareOnceTheDelayHasStoodJustAboveTheTargetForSeconds() {
         for (int i = 0; i < 300; i++) {
+            arrive(5);
             loop.iterate(15);
         }
 
         assertThat(shedder.takeHighestShare()).isBetween(0.01, 0.05);
+    }
+
+    /** As while the first request of a kind loads its classes, or while a compiler has the processor. */
+    @Test
+    void refusesNothingIfTheRequestsAreTooFewToCauseTheDelay() {
+        for (int i = 0; i < 10; i++) {
+            arrive(3);
+            loop.iterate(50);
+        }
+        shedder.takeHighestShare();
+        for (int i = 0; i < 40; i++) {
+            arrive(3);
+            loop.iterate(50);
+        }
+
+        assertThat(shedder.isShedding()).isTrue();
+        assertThat(shedder.takeHighestShare()).isZero();
+        assertThat(delay.refuses(Priority.SHEDDABLE)).isFalse();
+
+        arrive(20);
+        loop.iterate(50);
+
+        assertThat(shedder.share()).isGreaterThan(0.15);
     }
 
     @Test
@@ -244,6 +268,12 @@ class LoadShedderTest {
         assertThat(delay.refuses(Priority.SHEDDABLE)).isFalse();
         assertThat(shedder.share()).isZero();
         assertThat(sheddingLoops).hasValue(0);
+    }
+
+    private void arrive(int requests) {
+        for (int i = 0; i < requests; i++) {
+            delay.refuses(Priority.NORMAL);
+        }
     }
 
     private void run(double load, long nanos) {
