@@ -128,7 +128,10 @@ final class LoadShedder {
         observedAtNanos = now;
         previousNanos = delayNanos;
         double excess = squared((double) (waitedNanos - targetNanos) / intervalNanos);
-        if (waitedNanos < targetNanos / 2) {
+        if (areRequestsFew()) {
+            // A burst after such a delay must not find a share that nobody has caused.
+            sum = 0;
+        } else if (waitedNanos < targetNanos / 2) {
             sum *= Math.exp(-elapsedNanos / intervalNanos);
         } else {
             sum = clamp(sum + excess * elapsedNanos / SUM_NANOS, MAX_SUM);
@@ -167,12 +170,20 @@ final class LoadShedder {
         arrived[Priority.NORMAL.ordinal()] = LEAST_REQUESTS;
     }
 
+    private boolean areRequestsFew() {
+        double all = 0;
+        for (double ofClass : arrived) {
+            all += ofClass;
+        }
+        return all < LEAST_REQUESTS;
+    }
+
     private void distribute(double excess, boolean everything) {
         double critical = arrived[Priority.CRITICAL.ordinal()];
         double normal = arrived[Priority.NORMAL.ordinal()];
         double sheddable = arrived[Priority.SHEDDABLE.ordinal()];
         double all = critical + normal + sheddable;
-        boolean areFew = all < LEAST_REQUESTS;
+        boolean areFew = areRequestsFew();
         double total = areFew ? 0 : atLeast(clamp(sum + excess, 1));
         double forCritical = areFew ? 0 : atLeast(clamp(sum + excess * critical / all, 1));
         shares[Priority.SHEDDABLE.ordinal()] = everything ? 1 : part(total, 0, sheddable / all);

@@ -27,6 +27,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -94,7 +95,7 @@ class OverloadIT extends GatewayTests {
         // Connect first: the late loop may be the accepting one.
         List<TestCaller> callers = connect(door);
         AtomicBoolean isOver = new AtomicBoolean();
-        delayALoop(300, isOver);
+        delay(loops().next(), 300, () -> {}, isOver);
         try {
             await().until(guard::isOverloaded);
             await().until(() -> guard.loopDelayNanos() > TimeUnit.MILLISECONDS.toNanos(250));
@@ -136,7 +137,10 @@ class OverloadIT extends GatewayTests {
         String path = door.path("extras", "late");
         List<TestCaller> callers = connect(door);
         AtomicBoolean isOver = new AtomicBoolean();
-        delayALoop(100, isOver);
+        // A few requests cause no delay.
+        EventLoop late = loops().next();
+        Runnable requests = () -> IntStream.range(0, 20).forEach(_ -> guard.refusesRequest(late, Priority.NORMAL));
+        delay(late, 100, requests, isOver);
         try {
             await().until(() -> guard.share() == 1);
             long refusedBefore = guard.refused(ShedCause.DELAY, Priority.SHEDDABLE);
@@ -162,13 +166,13 @@ class OverloadIT extends GatewayTests {
         gateway.assertNothingHeld();
     }
 
-    /** Makes each iteration of an event loop last that long. */
-    private static void delayALoop(long millis, AtomicBoolean isOver) {
-        EventLoop late = loops().next();
+    /** Makes each iteration of an event loop last that long, and runs a task in each. */
+    private static void delay(EventLoop late, long millis, Runnable task, AtomicBoolean isOver) {
         late.execute(new Runnable() {
             @Override
             public void run() {
                 LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(millis));
+                task.run();
                 if (!isOver.get()) {
                     var _ = late.schedule(this, 0, TimeUnit.NANOSECONDS);
                 }
