@@ -53,22 +53,60 @@ class MemoryShareTest {
 
     @Test
     void countsTheLastCollectionOfACollectorThatStopsTheWorld() {
-        MemoryShare.HeapPool pool = new MemoryShare.HeapPool() {
-            @Override
-            public long survivingBytes() {
-                return old.get();
-            }
-
-            @Override
-            public boolean mayHoldGarbage() {
-                return false;
-            }
-        };
+        MemoryShare.HeapPool pool = pool(old, false, -1);
         MemoryShare ofPool = new MemoryShare(List.of(pool), 1_000, direct::get, 400);
 
         old.set(860);
 
         assertThat(ofPool.heapPercent(SECOND)).isEqualTo(86);
+    }
+
+    @Test
+    void comparesWithWhatThePoolsCanHoldTogether() {
+        AtomicLong survivor = new AtomicLong(-1);
+        MemoryShare ofPools = new MemoryShare(
+                List.of(pool(old, false, 600), pool(young, false, 300), pool(survivor, false, 0)),
+                1_000,
+                direct::get,
+                400);
+
+        old.set(600);
+        young.set(210);
+        survivor.set(0);
+
+        assertThat(ofPools.heapPercent(SECOND)).isEqualTo(90);
+    }
+
+    @Test
+    void comparesWithTheHeapIfItsPoolsHaveNoLimitsOfTheirOwn() {
+        MemoryShare shared =
+                new MemoryShare(List.of(pool(old, false, 1_000), pool(young, false, 1_000)), 1_000, direct::get, 400);
+        MemoryShare unlimited =
+                new MemoryShare(List.of(pool(old, false, 600), pool(young, false, -1)), 1_000, direct::get, 400);
+
+        old.set(500);
+
+        assertThat(shared.heapPercent(SECOND)).isEqualTo(50);
+        assertThat(unlimited.heapPercent(SECOND)).isEqualTo(50);
+    }
+
+    private static MemoryShare.HeapPool pool(AtomicLong surviving, boolean mayHoldGarbage, long capacity) {
+        return new MemoryShare.HeapPool() {
+            @Override
+            public long survivingBytes() {
+                return surviving.get();
+            }
+
+            @Override
+            public boolean mayHoldGarbage() {
+                return mayHoldGarbage;
+            }
+
+            @Override
+            public long capacityBytes() {
+                return capacity;
+            }
+        };
     }
 
     @Test

@@ -24,6 +24,7 @@ import java.util.TreeMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import javax.management.JMException;
 import javax.management.MalformedObjectNameException;
 import javax.management.ObjectName;
@@ -35,11 +36,11 @@ import org.junit.jupiter.api.Test;
 /** Many reloads leak nothing. */
 class ManyReloadsIT {
 
-    private static final int ROUNDS = 5;
+    private static final int ROUNDS = 6;
     private static final int ROUND = 100;
     /**
-     * Tolerated variation of the heap, less than a kilobyte for each reload: 400 kB. Without a leak, 180 kB
-     * of variation were measured over 800 reloads.
+     * Tolerated growth of the heap in a round: a kilobyte for each reload. A single round without a leak was
+     * seen to grow by 270 kB; the median of the rounds grows by 20 kB.
      */
     private static final long SLACK_BYTES = 1_000L * ROUND;
 
@@ -104,9 +105,9 @@ class ManyReloadsIT {
             used[round] = usedHeap();
         }
         // It may vary, but must not grow with each round.
-        assertThat(used[ROUNDS - 1] - used[0])
-                .as("bytes more after %s reloads, of %s", (ROUNDS - 1) * ROUND, Arrays.toString(used))
-                .isLessThan(SLACK_BYTES * (ROUNDS - 1));
+        assertThat(medianGrowth(used))
+                .as("bytes more after %s reloads, the median of %s", ROUND, Arrays.toString(used))
+                .isLessThan(SLACK_BYTES);
         gateway.assertNothingHeld();
     }
 
@@ -128,6 +129,9 @@ class ManyReloadsIT {
                 }
             }
         }
+        // They keep the requests that they got.
+        one.behave(TestBackend.ECHO);
+        two.behave(TestBackend.ECHO);
         await().until(() -> gateway.bean(RetiredGenerations.class).openResources() == 0
                 && gateway.bean(RetiredGenerations.class).generationsInUse() == 0);
     }
@@ -225,6 +229,14 @@ class ManyReloadsIT {
                 .mapToInt(backend -> backend.instances().first().pool().acquired()
                         + backend.instances().first().pool().idle())
                 .sum();
+    }
+
+    private static long medianGrowth(long[] used) {
+        long[] growth = IntStream.range(1, used.length)
+                .mapToLong(i -> used[i] - used[i - 1])
+                .sorted()
+                .toArray();
+        return growth[growth.length / 2];
     }
 
     private static long usedHeap() {

@@ -4,7 +4,8 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.lang.management.ManagementFactory;
-import java.lang.management.MemoryUsage;
+import java.lang.management.MemoryPoolMXBean;
+import java.lang.management.MemoryType;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -16,7 +17,8 @@ import java.util.jar.JarOutputStream;
 import java.util.jar.Manifest;
 
 /**
- * A Java agent that raises the live set of its JVM to the share of the heap that a file names, in percent.
+ * A Java agent that raises the live set of its JVM to the share of the heap that a file names, in percent of
+ * what the collector can hold: not in the survivor spaces.
  */
 final class Ballast {
 
@@ -80,15 +82,30 @@ final class Ballast {
 
     private static void grow(int percent, int intervalMillis) throws InterruptedException {
         System.gc();
-        MemoryUsage heap = ManagementFactory.getMemoryMXBean().getHeapMemoryUsage();
-        int live = (int) (100 * heap.getUsed() / heap.getMax());
+        long capacity = capacity();
+        int live = (int)
+                (100 * ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed() / capacity);
         System.out.println(MEASURED + live + " %");
         for (; live < percent; live++) {
-            for (long bytes = 0; bytes < heap.getMax() / 100; bytes += BLOCK_BYTES) {
+            for (long bytes = 0; bytes < capacity / 100; bytes += BLOCK_BYTES) {
                 BLOCKS.add(new byte[BLOCK_BYTES]);
             }
             Thread.sleep(intervalMillis);
         }
         System.out.println(reached(percent));
+    }
+
+    private static long capacity() {
+        long max = ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getMax();
+        long sum = 0;
+        for (MemoryPoolMXBean pool : ManagementFactory.getMemoryPoolMXBeans()) {
+            if (pool.getType() == MemoryType.HEAP && !pool.getName().contains("Survivor")) {
+                if (pool.getUsage().getMax() < 0) {
+                    return max;
+                }
+                sum += pool.getUsage().getMax();
+            }
+        }
+        return Math.min(sum, max);
     }
 }

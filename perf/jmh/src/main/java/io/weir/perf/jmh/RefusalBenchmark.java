@@ -103,19 +103,4 @@ public class RefusalBenchmark {
         }
         return isRefused;
     }
-
-    /** No permits: an open breaker asks for none. */
-    private static final class NoPermits implements Health.Permits {
-
-        @Override
-        public int limit() {
-            return 1;
-        }
-
-        @Override
-        public void limitChanged() {}
-
-        @Override
-        public void giveBack(int calls) {}
-    }
 }

@@ -8,7 +8,7 @@
  * that it refuses while it is open, by one thread and by several.
  *
  * <p>{@link io.weir.perf.jmh.TokenBenchmark} measures the cost of a request's token, with and without the
- * cache of verified tokens.
+ * cache of verified tokens, and {@link io.weir.perf.jmh.ChoiceBenchmark} the choice of a call's instance.
  */
 @NullMarked
 package io.weir.perf.jmh;

@@ -19,6 +19,7 @@ class BenchmarksTest {
     static Stream<Arguments> benchmarks() {
         return Stream.of(
                 Arguments.of(BulkheadBenchmark.class, 8),
+                Arguments.of(ChoiceBenchmark.class, 4),
                 Arguments.of(RefusalBenchmark.class, 6),
                 Arguments.of(TokenBenchmark.class, 4));
     }
