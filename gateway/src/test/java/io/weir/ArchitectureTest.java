@@ -58,7 +58,7 @@ class ArchitectureTest {
     /** The floors of the house, from the top down. */
     private static final List<Set<String>> FLOORS = List.of(
             Set.of("live", "reload", "config", "config.check"),
-            Set.of("dashboard", "management", "metrics", "accesslog", "tracing"),
+            Set.of("dashboard", "fleet", "management", "metrics", "accesslog", "tracing"),
             Set.of("door"),
             Set.of("engine"),
             Set.of(

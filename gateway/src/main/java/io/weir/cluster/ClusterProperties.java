@@ -13,7 +13,8 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 
 /**
- * {@code weir.cluster}: how the gateways that share a limit ({@code bulkhead.scope: cluster}) are counted.
+ * {@code weir.cluster}: how the gateways that share a limit ({@code bulkhead.scope: cluster}) are counted,
+ * and found for the fleet ({@code /actuator/weirfleet}).
  *
  * @param gateways DNS name with an address for each gateway, such as a headless service's; 1 to 253
  *     characters; default: none. Without it no backend can have the scope {@code cluster}.
@@ -32,7 +33,9 @@ public record ClusterProperties(
         @DefaultValue("2s") @DurationMin(millis = 100) @DurationMax(minutes = 1)
         Duration refreshInterval,
 
-        @DefaultValue("10") @Min(1) @Max(10_000) int initialGateways) {
+        @DefaultValue("10") @Min(1) @Max(10_000) int initialGateways,
+
+        @DefaultValue("true") boolean fleet) {
 
     private static final int LAST_PORT = 65_535;
 

@@ -18,7 +18,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The number of gateways and this gateway's rank, according to DNS.
+ * The number of gateways, their addresses and this gateway's rank, according to DNS.
  *
  * <p>The count resolves a name with an address for each gateway, reports a changed membership to its
  * listener, and resolves the name again one refresh interval after the answer. A failed lookup keeps the
@@ -57,6 +57,8 @@ public final class GatewayCount implements AutoCloseable {
     private final AtomicLong failures = new AtomicLong();
     /** The membership according to the last successful lookup; null: there was none yet. */
     private volatile @Nullable Membership membership;
+    /** The addresses in the last successful lookup; null: there was none yet. */
+    private volatile @Nullable GatewayAddresses addresses;
     /** The membership that the listener has accepted last; null: none. */
     private @Nullable Membership reported;
     /** Whether the last lookup failed. */
@@ -124,6 +126,11 @@ public final class GatewayCount implements AutoCloseable {
         return known == null ? 0 : known.gateways();
     }
 
+    /** The addresses in the last successful lookup; null: there was none yet. */
+    public @Nullable GatewayAddresses addresses() {
+        return addresses;
+    }
+
     /** The number of failed lookups and of failed notifications. */
     public long failures() {
         return failures.get();
@@ -147,7 +154,9 @@ public final class GatewayCount implements AutoCloseable {
         lookup.addListener((Future<List<InetAddress>> answer) -> {
             try {
                 if (answer.isSuccess() && !answer.getNow().isEmpty()) {
-                    succeeded(Membership.of(answer.getNow(), isOwn));
+                    Membership next = Membership.of(answer.getNow(), isOwn);
+                    addresses = GatewayAddresses.of(Membership.ordered(answer.getNow()), next.rank());
+                    succeeded(next);
                 } else if (answer.isSuccess()) {
                     failed(new UnknownHostException("no address"));
                 } else {

@@ -48,13 +48,19 @@ public record Membership(int gateways, int rank) {
      * @param isOwn whether an address is this gateway's
      */
     static Membership of(Collection<InetAddress> addresses, Predicate<InetAddress> isOwn) {
+        List<InetAddress> gateways = ordered(addresses);
+        List<InetAddress> own = gateways.stream().filter(isOwn).toList();
+        // If several of the addresses are this machine's, it is not known which of them is this gateway's.
+        return new Membership(gateways.size(), own.size() == 1 ? gateways.indexOf(own.getFirst()) : UNKNOWN_RANK);
+    }
+
+    /** One address for each gateway, of one family, in the order of their ranks. */
+    static List<InetAddress> ordered(Collection<InetAddress> addresses) {
         List<InetAddress> ipv4 = new ArrayList<>();
         List<InetAddress> ipv6 = new ArrayList<>();
         new LinkedHashSet<>(addresses).forEach(address -> (address instanceof Inet4Address ? ipv4 : ipv6).add(address));
         List<InetAddress> gateways = ipv4.size() >= ipv6.size() ? ipv4 : ipv6;
         gateways.sort(BY_ADDRESS);
-        List<InetAddress> own = gateways.stream().filter(isOwn).toList();
-        // If several of the addresses are this machine's, it is not known which of them is this gateway's.
-        return new Membership(gateways.size(), own.size() == 1 ? gateways.indexOf(own.getFirst()) : UNKNOWN_RANK);
+        return gateways;
     }
 }

@@ -11,7 +11,8 @@
  * Bulkheads are resized in place. None of this is on a request's path. A change in DNS takes effect after at
  * most one {@code weir.cluster.refresh-interval} and the time of DNS's answer. If DNS does not answer, or
  * returns no address, the last membership stays in force: at least this gateway exists, and the backend has
- * not gained capacity because DNS is down.
+ * not gained capacity because DNS is down. The fleet asks the same addresses ({@link
+ * io.weir.cluster.GatewayAddresses}).
  *
  * <p><b>No rank.</b> The rank is unknown if none of the addresses is this machine's (behind address
  * translation), or several are. Such a gateway rounds its share down: the shares may then add up to less than

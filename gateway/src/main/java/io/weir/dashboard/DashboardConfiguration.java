@@ -25,7 +25,8 @@ public class DashboardConfiguration {
     private static final MediaType SCRIPT = new MediaType("text", "javascript", StandardCharsets.UTF_8);
 
     /** The page's scripts; the management guard serves them without the token. */
-    static final List<String> SCRIPTS = List.of("dashboard.js", "elements.js", "limit.js", "card.js", "table.js");
+    static final List<String> SCRIPTS =
+            List.of("dashboard.js", "elements.js", "limit.js", "card.js", "table.js", "fleet.js");
 
     /** The page, its files and the streams; only on a management port of its own. */
     @Bean

@@ -40,8 +40,9 @@ import tools.jackson.databind.json.JsonMapper;
  * <p>The feed reads the counters every second, even without clients: so a new client sees the last two
  * minutes, and its first windows are complete. It encodes only if there are clients.
  */
-// Concurrency: one thread computes, encodes and sends; the results are confined to it. The sets of clients,
-// which event loops change, are guarded by this object's monitor, which is held only for the change.
+// Concurrency: one thread computes, encodes and sends; the results are confined to it, except the last
+// snapshot, which is immutable. The sets of clients, which event loops change, are guarded by this object's
+// monitor, which is held only for the change.
 public final class LiveFeed implements AutoCloseable {
 
     /** The formats of the stream. */
@@ -80,7 +81,7 @@ public final class LiveFeed implements AutoCloseable {
     /** Runs the first event of a new client: the timer's thread, except in tests. */
     private final Executor thread;
 
-    private @Nullable LiveView last;
+    private volatile @Nullable LiveView last;
     /** The first event of clients that come before the next snapshot; created for the first one of them. */
     private final Map<Format, EventFrames.Frame> firstFrames = new EnumMap<>(Format.class);
 
@@ -224,6 +225,14 @@ public final class LiveFeed implements AutoCloseable {
     /** Number of clients. */
     public synchronized int clients() {
         return clients.values().stream().mapToInt(Set::size).sum();
+    }
+
+    /** The backends of the last snapshot, by name; none before the first snapshot. */
+    public List<BackendSummary> summaries() {
+        LiveView now = last;
+        return now == null
+                ? List.of()
+                : now.backends().stream().map(BackendSummary::of).toList();
     }
 
     /** Snapshots computed since the start. */

@@ -50,9 +50,13 @@
  * EventSource} cannot send headers, so the page reads the stream with {@code fetch}. The content security
  * policy permits only the page's own files, and forbids framing.
  *
- * <p><b>Limitations.</b> The page shows one gateway. Limits of scope cluster need only the number of
- * gateways, from DNS: neither their management ports nor their tokens are known, and a management port is
- * often reachable from its own machine only. Grafana shows all gateways together. The limit's graph has one
+ * <p><b>All gateways.</b> If DNS lists several gateways, the page asks its own gateway every five seconds for
+ * their states ({@code io.weir.fleet}), and shows a row for each above the backends: those that were not
+ * reached first, then by their worst backend. Not every second, since each answer costs a request to each
+ * gateway; not while the page is hidden.
+ *
+ * <p><b>Limitations.</b> All other figures are of one gateway; Grafana shows the figures of all gateways
+ * together. The limit's graph has one
  * figure for each second: of several movements within a second it shows the last one's reason. Events older
  * than the last fifty are only in the log.
  */

@@ -96,6 +96,11 @@ public final class ExchangeOutcomes {
         return statusClass >= 1 && statusClass <= LAST_CLASS ? OTHER_INDEX + statusClass : OTHER_INDEX;
     }
 
+    /** Whether the word says that the backend answered, with any status. */
+    public static boolean isAnswerOfBackend(String word) {
+        return WORDS.indexOf(word) >= OTHER_INDEX;
+    }
+
     /** The party that caused the outcome with this index in {@link #words()}. */
     public static Kind kind(int index) {
         return KINDS.get(index);

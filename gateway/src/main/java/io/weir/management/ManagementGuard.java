@@ -34,7 +34,7 @@ import reactor.core.publisher.Mono;
  * </ul>
  *
  * <p>The guard puts the caller into the Reactor context, under {@link #CALLER}: the name of the token's
- * holder, if there is one, and the address.
+ * holder, if there is one, the address, and whether another gateway has passed the request on.
  */
 final class ManagementGuard implements WebFilter, Ordered {
 
@@ -50,6 +50,7 @@ final class ManagementGuard implements WebFilter, Ordered {
             "/dashboard/elements.js",
             "/dashboard/limit.js",
             "/dashboard/card.js",
+            "/dashboard/fleet.js",
             "/dashboard/table.js");
 
     private final ManagementTokens tokens;
@@ -101,7 +102,8 @@ final class ManagementGuard implements WebFilter, Ordered {
                         exchange, HttpStatus.FORBIDDEN, "token: read-only (expected: a token that permits changes)");
             }
         }
-        String caller = caller(request.getRemoteAddress(), holder);
+        boolean isPassedOn = headers.containsHeader(ManagementCaller.PASSED_ON_BY);
+        String caller = caller(request.getRemoteAddress(), isPassedOn, holder);
         return chain.filter(exchange).contextWrite(context -> context.put(CALLER, caller));
     }
 
@@ -114,8 +116,9 @@ final class ManagementGuard implements WebFilter, Ordered {
         return response.writeWith(Mono.just(response.bufferFactory().wrap(body.getBytes(StandardCharsets.UTF_8))));
     }
 
-    private static String caller(@Nullable InetSocketAddress address, @Nullable Holder holder) {
-        String from = address == null ? "an unknown address" : address.getHostString() + ':' + address.getPort();
+    private static String caller(@Nullable InetSocketAddress address, boolean isPassedOn, @Nullable Holder holder) {
+        String from = (address == null ? "an unknown address" : address.getHostString() + ':' + address.getPort())
+                + (isPassedOn ? ", passed on by a gateway" : "");
         return holder == null ? from : holder.name() + " (" + from + ')';
     }
 

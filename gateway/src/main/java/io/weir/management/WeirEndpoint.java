@@ -43,6 +43,7 @@ import reactor.core.scheduler.Schedulers;
  *       <code>{"breaker":"open","duration":"10m"}</code>, each change ends by itself after that time, as if
  *       the operator had released it. A later change of the same thing replaces it with its time; a reload
  *       keeps it; a stop of the gateway forgets it.
+ *   <li>With {@code ?fleet=true} in the address, all gateways make the change ({@code io.weir.fleet}).
  * </ul>
  */
 @Endpoint(id = "weir")

@@ -58,7 +58,8 @@
  * thread.
  *
  * <p><b>Limitations.</b> A change of the tokens needs a restart. An operator's changes of limits without an
- * end are lost at the next reload, all changes at a restart. A change concerns one gateway.
+ * end are lost at the next reload, all changes at a restart. A change concerns one gateway, unless its
+ * request asks for all ({@code io.weir.fleet}).
  */
 @NullMarked
 package io.weir.management;

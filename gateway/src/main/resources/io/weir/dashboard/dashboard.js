@@ -2,6 +2,7 @@
 
 import { authority, CHANGES, createCard, drawCard, drawCardGraphs } from './card.js';
 import { byId, htmlElement, number, setAttribute, setText, time, unwatchView, watchView } from './elements.js';
+import { drawFleet, drawFleetProblem, hasFleet } from './fleet.js';
 import { HISTORY_SECONDS } from './limit.js';
 import { createRow, drawRow, drawRowGraph, forgetRank, setOpen, tableHead, trafficRank, troubleRank } from './table.js';
 
@@ -168,6 +169,7 @@ function draw(view) {
   drawRefused(view.refused);
   drawBackends(view);
   drawRecentEvents(view.happenings);
+  refreshFleet(view.replicas);
   performance.clearMeasures('draw');
   performance.measure('draw', { start, end: performance.now() });
 }
@@ -375,6 +377,37 @@ function drawRefused(refused) {
   byId('refused').hidden = !refused;
 }
 
+// ---------------------------------------------------------------- all gateways
+
+/** Each answer costs a request to each gateway. */
+const FLEET_INTERVAL_MS = 5_000;
+let fleetAskedAt = -FLEET_INTERVAL_MS;
+let isFleetAsked = false;
+
+/** Asks for the state of all gateways, from time to time, if there are several and the page is in view. */
+async function refreshFleet(replicas) {
+  if (replicas < 2) {
+    byId('fleet').hidden = true;
+    return;
+  }
+  if (isFleetAsked || document.hidden || performance.now() - fleetAskedAt < FLEET_INTERVAL_MS) {
+    return;
+  }
+  isFleetAsked = true;
+  try {
+    const response = await fetch(`${endpoints}/weirfleet`, { headers: authorization(), cache: 'no-store' });
+    if (!response.ok) {
+      throw new Error(`status ${response.status}`);
+    }
+    drawFleet(await response.json());
+  } catch (error) {
+    drawFleetProblem(error.message);
+  } finally {
+    isFleetAsked = false;
+    fleetAskedAt = performance.now();
+  }
+}
+
 // ---------------------------------------------------------------- changes by an operator
 
 const QUESTIONS = {
@@ -402,6 +435,8 @@ function confirmChange(name, action, instance) {
   const duration = byId('ask-duration');
   duration.value = '';
   duration.options[0].textContent = limits.hidden ? 'when it is released' : 'with the next reload';
+  byId('ask-fleet').hidden = !hasFleet();
+  byId('ask-all').checked = false;
   byId('ask-calls').value = calls.limit;
   byId('ask-queue').value = calls.queueCapacity;
   [byId('ask-calls'), byId('ask-queue')].forEach((input) => { input.disabled = limits.hidden; });
@@ -426,17 +461,18 @@ function confirmChange(name, action, instance) {
 }
 
 async function sendChange(name, body) {
+  const isForAll = byId('ask-all').checked;
   const message = byId('message');
   message.hidden = true;
   try {
-    const response = await fetch(`${endpoints}/weir/${encodeURIComponent(name)}`, {
+    const response = await fetch(`${endpoints}/weir/${encodeURIComponent(name)}${isForAll ? '?fleet=true' : ''}`, {
       method: 'POST', headers: { 'Content-Type': 'application/json', ...authorization() }, body: JSON.stringify(body) });
     if (!response.ok) {
       const problem = await response.json().catch(() => ({}));
       throw new Error(problem.detail ?? `status ${response.status}`);
     }
   } catch (error) {
-    message.textContent = `${name} was not changed: ${error.message}`;
+    message.textContent = `${name} was not changed${isForAll ? ' on all gateways' : ''}: ${error.message}`;
     message.hidden = false;
   }
 }

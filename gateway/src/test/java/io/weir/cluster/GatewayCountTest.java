@@ -240,7 +240,9 @@ class GatewayCountTest {
         String name = "g".repeat(64) + ".test.";
         try (FakeDns dns = new FakeDns(1);
                 GatewayCount count = new GatewayCount(
-                        name, new ClusterProperties(name, dns.address(), Duration.ofMillis(100), 10), this::accept)) {
+                        name,
+                        new ClusterProperties(name, dns.address(), Duration.ofMillis(100), 10, true),
+                        this::accept)) {
             await().until(() -> count.failures() >= 2);
             assertThat(count.gateways()).isZero();
         }
@@ -333,7 +335,7 @@ class GatewayCountTest {
     private GatewayCount count(FakeDns dns) {
         GatewayCount count = new GatewayCount(
                 FakeDns.NAME,
-                new ClusterProperties(FakeDns.NAME, dns.address(), Duration.ofMillis(100), 10),
+                new ClusterProperties(FakeDns.NAME, dns.address(), Duration.ofMillis(100), 10, true),
                 this::accept);
         count.awaitFirst(10);
         return count;

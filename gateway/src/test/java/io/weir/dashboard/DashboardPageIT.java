@@ -140,6 +140,99 @@ class DashboardPageIT {
                 String.class);
     }
 
+    // ---------------------------------------------------------------- all gateways
+
+    private static final String FLEET = """
+            { "configurationDiffers": true, "gateways": [
+              { "address": "10.0.0.5", "self": true, "version": "0.1.0", "startedAt": "2026-01-01T00:00:00Z",
+                "phase": "serving", "configuration": { "hash": "aaaaaaaaaaaa", "operatorValues": 0 },
+                "backends": [ %1$s ] },
+              { "address": "10.0.0.10", "self": false, "version": "0.1.0", "startedAt": "2026-01-01T00:00:00Z",
+                "phase": "serving", "configuration": { "hash": "bbbbbbbbbbbb", "operatorValues": 2 },
+                "backends": [ %1$s ] },
+              { "address": "10.0.0.7", "self": false, "problem": "connection refused" },
+              { "address": "10.0.0.6", "self": false, "version": "0.1.0", "startedAt": "2026-01-01T00:00:00Z",
+                "phase": "serving", "configuration": { "hash": "aaaaaaaaaaaa", "operatorValues": 0 },
+                "backends": [ %1$s, { "name": "payments", "state": "open", "trouble": "open", "score": 80,
+                  "limit": 8, "inFlight": 0, "answersPerSecond": 0 } ] } ] }
+            """.formatted("""
+            { "name": "orders", "state": "closed", "trouble": "calm", "score": 0, "limit": 8, "inFlight": 3,
+              "answersPerSecond": 12.5 }""");
+
+    @Test
+    void showsNoGatewaysIfThereIsOne() {
+        openWithSamples(3);
+
+        assertThat(browser().findElement(By.id("fleet")).isDisplayed()).isFalse();
+        assertThat(page.fleetRequests()).isEmpty();
+        click("[data-action=open]");
+        assertThat(browser().findElement(By.id("ask-fleet")).isDisplayed()).isFalse();
+        assertNoBrowserErrors();
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {1360, 390})
+    void showsAllGatewaysTroubleFirst(int width) {
+        if (width == 390) {
+            usePhone(844);
+        }
+        page.showFleet(4, FLEET);
+        openWithSamples(3);
+
+        awaitText("#fleet-note", "4 gateways, 1 not reached, their configurations differ");
+        assertThat(browser().findElements(By.cssSelector("#fleet-rows th")))
+                .extracting(WebElement::getText)
+                .containsExactly("10.0.0.7", "10.0.0.6", "10.0.0.10", "10.0.0.5 this gateway");
+        assertThat(browser().findElements(By.cssSelector("#fleet-rows .pill")))
+                .extracting(WebElement::getText)
+                .containsExactly("not reached", "open", "calm", "calm");
+        assertThat(browser().findElement(By.cssSelector("#fleet-rows .problem")).getText())
+                .isEqualTo("connection refused");
+        assertThat(browser().findElements(By.cssSelector("#fleet-rows .backends-of")))
+                .extracting(WebElement::getText)
+                .containsExactly("payments: open, 1 calm", "1 calm", "1 calm");
+        assertThat(browser().findElements(By.cssSelector("#fleet-rows .hash")))
+                .extracting(WebElement::getText)
+                .containsExactly("aaaaaaaaaaaa", "bbbbbbbbbbbb, differs, 2 changed", "aaaaaaaaaaaa");
+        assertFitsInWidth();
+        for (String scheme : List.of("light", "dark")) {
+            useScheme(scheme);
+            assertThat(faintTexts()).as(scheme).isEmpty();
+        }
+        assertNoBrowserErrors();
+    }
+
+    @Test
+    void sendsAChangeToAllGatewaysIfAskedTo() {
+        page.showFleet(4, FLEET);
+        openWithSamples(3);
+        awaitText("#fleet-note", "4 gateways");
+
+        click("[data-action=open]");
+        click("#ask-all");
+        click("#ask-yes");
+
+        awaitText("#message", "was not changed on all gateways: 1 of 3 gateways did not confirm");
+        assertThat(page.fleetRequests())
+                .filteredOn(request -> request.startsWith("POST"))
+                .singleElement()
+                .asString()
+                .endsWith("?fleet=true {\"breaker\":\"open\"}");
+        // The next question is about this gateway again.
+        click("[data-action=open]");
+        assertThat(browser().findElement(By.id("ask-all")).isSelected()).isFalse();
+        assertNoBrowserErrors();
+    }
+
+    @Test
+    void saysWhyTheStateOfTheGatewaysIsNotKnown() {
+        page.showFleet(4, "no JSON");
+        openWithSamples(3);
+
+        awaitText("#fleet-note", "The state of the gateways is not known: ");
+        assertNoBrowserErrors();
+    }
+
     // ---------------------------------------------------------------- cards or a table
 
     @ParameterizedTest

@@ -19,6 +19,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -36,7 +37,12 @@ final class PageServer implements AutoCloseable {
     private final HttpServer server;
     private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
     private final Set<BlockingQueue<byte[]>> viewers = ConcurrentHashMap.newKeySet();
+    private final List<String> fleetRequests = new CopyOnWriteArrayList<>();
     private volatile byte[] full = {};
+    /** The answer of {@code /actuator/weirfleet}, a list of gateways. */
+    private volatile byte[] fleet = {};
+
+    private int replicas = 1;
     private int shown;
 
     PageServer() {
@@ -50,6 +56,8 @@ final class PageServer implements AutoCloseable {
         file("/dashboard/dashboard.css", "dashboard.css", "text/css");
         DashboardConfiguration.SCRIPTS.forEach(script -> file("/dashboard/" + script, script, "text/javascript"));
         server.createContext("/actuator/weirstream", this::stream);
+        server.createContext("/actuator/weirfleet", this::fleet);
+        server.createContext("/actuator/weir/", this::refuse);
         server.start();
     }
 
@@ -74,7 +82,7 @@ final class PageServer implements AutoCloseable {
                 0,
                 SlidingWindow.SECONDS,
                 new GatewayView.Status("serving", ++shown, 20_000, 0, 0.2, 12, false),
-                1,
+                replicas,
                 backends,
                 events,
                 faults,
@@ -86,6 +94,17 @@ final class PageServer implements AutoCloseable {
         byte[] snapshot = event("snapshot", view);
         viewers.forEach(viewer -> viewer.add(snapshot));
         return shown;
+    }
+
+    /** Shows several gateways from the next snapshot on. */
+    void showFleet(int gateways, String answer) {
+        replicas = gateways;
+        fleet = answer.getBytes(StandardCharsets.UTF_8);
+    }
+
+    /** The requests that concern all gateways, with their bodies. */
+    List<String> fleetRequests() {
+        return fleetRequests;
     }
 
     /** The text of the page's figure of requests in flight once a snapshot is shown. */
@@ -131,6 +150,26 @@ final class PageServer implements AutoCloseable {
                 body.write(content);
             }
         });
+    }
+
+    private void fleet(HttpExchange exchange) throws IOException {
+        fleetRequests.add(exchange.getRequestMethod() + ' ' + exchange.getRequestURI());
+        exchange.sendResponseHeaders(200, fleet.length);
+        try (OutputStream body = exchange.getResponseBody()) {
+            body.write(fleet);
+        }
+    }
+
+    /** Answers as a gateway whose change another one has not taken. */
+    private void refuse(HttpExchange exchange) throws IOException {
+        String change = new String(exchange.getRequestBody().readAllBytes(), StandardCharsets.UTF_8);
+        fleetRequests.add(exchange.getRequestMethod() + ' ' + exchange.getRequestURI() + ' ' + change);
+        byte[] answer =
+                "{\"status\":502,\"detail\":\"1 of 3 gateways did not confirm\"}".getBytes(StandardCharsets.UTF_8);
+        exchange.sendResponseHeaders(502, answer.length);
+        try (OutputStream body = exchange.getResponseBody()) {
+            body.write(answer);
+        }
     }
 
     private void stream(HttpExchange exchange) throws IOException {

@@ -115,6 +115,25 @@ class ManagementGuardTest {
     }
 
     @Test
+    void putsIntoTheContextThatAGatewayHasPassedTheRequestOn() {
+        assertThat(caller(guard, "Bearer " + ALICES_TOKEN, "0123"))
+                .isEqualTo("alice (192.0.2.7:4711, passed on by a gateway)");
+        assertThat(caller(open, "", "0123")).isEqualTo("192.0.2.7:4711, passed on by a gateway");
+    }
+
+    /** A gateway that passes a request on has the rights of the token, and no others. */
+    @Test
+    void givesAGatewayThatPassesARequestOnNoRights() {
+        for (String authorization : List.of("", "Bearer wrong", "Bearer " + READ_ONLY_TOKEN)) {
+            MockServerWebExchange change = MockServerWebExchange.from(MockServerHttpRequest.post("/actuator/weirreload")
+                    .header(ManagementCaller.PASSED_ON_BY, "0123")
+                    .header(HttpHeaders.AUTHORIZATION, authorization));
+            guard.filter(change, passed(change)).block();
+            assertThat(change.getAttributes()).as(authorization).doesNotContainKey("passed");
+        }
+    }
+
+    @Test
     void putsTheAddressIntoTheContextIfThereAreNoTokens() {
         assertThat(caller(open, "Bearer " + TOKEN)).isEqualTo("192.0.2.7:4711");
     }
@@ -183,9 +202,10 @@ class ManagementGuardTest {
         assertThat(exchange.getAttributes()).containsKey("passed");
     }
 
-    private static String caller(ManagementGuard guard, String authorization) {
+    private static String caller(ManagementGuard guard, String authorization, String... passedOnBy) {
         MockServerWebExchange exchange = MockServerWebExchange.from(MockServerHttpRequest.get("/actuator/weir")
                 .header(HttpHeaders.AUTHORIZATION, authorization)
+                .header(ManagementCaller.PASSED_ON_BY, passedOnBy)
                 .remoteAddress(new InetSocketAddress("192.0.2.7", 4711)));
         String[] caller = new String[1];
         guard.filter(

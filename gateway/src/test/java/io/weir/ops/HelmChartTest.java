@@ -111,6 +111,11 @@ class HelmChartTest {
 
         var policy = only(chart, NetworkPolicy.class).getSpec();
         var ofManifests = ((NetworkPolicy) manifest("network-policy.yaml")).getSpec();
+        // The other gateways: those of the same release.
+        assertThat(policy.getIngress().getLast().getFrom().removeLast().getPodSelector())
+                .isEqualTo(policy.getPodSelector());
+        assertThat(ofManifests.getIngress().getLast().getFrom().removeLast().getPodSelector())
+                .isEqualTo(ofManifests.getPodSelector());
         assertThat(policy.getIngress()).isEqualTo(ofManifests.getIngress());
         assertThat(policy.getEgress()).isEqualTo(ofManifests.getEgress());
         assertThat(policy.getPolicyTypes()).isEqualTo(ofManifests.getPolicyTypes());

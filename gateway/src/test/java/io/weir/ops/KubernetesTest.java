@@ -449,10 +449,12 @@ class KubernetesTest {
                 assertThat(ingress.getPorts().getFirst().getPort().getStrVal()).isEqualTo("http");
             } else {
                 assertThat(ingress.getPorts().getFirst().getPort().getStrVal()).isEqualTo("management");
-                assertThat(ingress.getFrom())
-                        .allSatisfy(
-                                from -> assertThat(from.getNamespaceSelector().getMatchLabels())
-                                        .isNotEmpty());
+                assertThat(ingress.getFrom()).hasSize(2);
+                assertThat(ingress.getFrom().getFirst().getNamespaceSelector().getMatchLabels())
+                        .isNotEmpty();
+                // The other gateways, in the same namespace.
+                assertThat(ingress.getFrom().getLast().getPodSelector()).isEqualTo(policy.getPodSelector());
+                assertThat(ingress.getFrom().getLast().getNamespaceSelector()).isNull();
             }
         }
         assertThat(policy.getIngress()).hasSize(2);

@@ -43,6 +43,7 @@ public final class TestGateway implements AutoCloseable {
     public static final Duration PATIENCE = Duration.ofSeconds(20);
 
     private static final String NEIGHBOUR = "neighbour";
+    private static final String ANY_PORT = "--management.server.port=0";
 
     static {
         // Conditions usually come true within milliseconds.
@@ -192,7 +193,7 @@ public final class TestGateway implements AutoCloseable {
             String yaml, List<ApplicationContextInitializer<GenericApplicationContext>> beans) {
         try {
             Path directory = temporary();
-            return startWith(Files.writeString(directory.resolve("gateway.yml"), yaml), directory, 0, beans);
+            return startWith(Files.writeString(directory.resolve("gateway.yml"), yaml), directory, beans, ANY_PORT);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -201,7 +202,21 @@ public final class TestGateway implements AutoCloseable {
     /** Starts a gateway as an operator restarts one: with an existing file and management port. */
     public static TestGateway startAgain(Path file, int managementPort) {
         try {
-            return startWith(file, temporary(), managementPort, List.of());
+            return startWith(file, temporary(), List.of(), "--management.server.port=" + managementPort);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** Starts one of several gateways, which differ in the address of their management ports. */
+    public static TestGateway startAt(Path file, String managementAddress, int managementPort) {
+        try {
+            return startWith(
+                    file,
+                    temporary(),
+                    List.of(),
+                    "--management.server.port=" + managementPort,
+                    "--management.server.address=" + managementAddress);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -210,7 +225,7 @@ public final class TestGateway implements AutoCloseable {
     /** Starts a gateway with an existing file. */
     public static TestGateway startWith(Path file) {
         try {
-            return startWith(file, temporary(), 0, List.of());
+            return startWith(file, temporary(), List.of(), ANY_PORT);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -219,8 +234,8 @@ public final class TestGateway implements AutoCloseable {
     private static TestGateway startWith(
             Path file,
             Path directory,
-            int managementPort,
-            List<ApplicationContextInitializer<GenericApplicationContext>> beans) {
+            List<ApplicationContextInitializer<GenericApplicationContext>> beans,
+            String... management) {
         SpringApplication application = new SpringApplicationBuilder(WeirApplication.class)
                 .initializers(beans.toArray(ApplicationContextInitializer<?>[]::new))
                 .initializers(CLASS_METADATA)
@@ -246,12 +261,10 @@ public final class TestGateway implements AutoCloseable {
                 "5s",
                 "logging.level.root",
                 "WARN"));
-        return new TestGateway(
-                application.run(
-                        "--spring.config.additional-location=" + file,
-                        "--server.port=0",
-                        "--management.server.port=" + managementPort),
-                directory);
+        List<String> arguments =
+                new ArrayList<>(List.of("--spring.config.additional-location=" + file, "--server.port=0"));
+        arguments.addAll(List.of(management));
+        return new TestGateway(application.run(arguments.toArray(String[]::new)), directory);
     }
 
     /**
