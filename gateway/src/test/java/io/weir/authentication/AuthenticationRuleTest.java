@@ -107,6 +107,22 @@ class AuthenticationRuleTest {
                 .isEqualTo("accepted alice");
     }
 
+    @Test
+    void readsAClaimThatIsNullAsMissing() {
+        know(TestIssuer.FIRST);
+
+        String token = changed(claims -> claims.claim("middle_name", null)
+                .claim("scope", null)
+                .claim("scp", List.of("orders.read"))
+                .serializeNullClaims(true));
+
+        assertThat(verdict(token)).isEqualTo("accepted alice");
+        assertThat(describe(rule(List.of("orders.read"), List.of(), null).check(bearer(token))))
+                .isEqualTo("accepted alice");
+        assertThat(describe(rule(List.of(), List.of("middle_name=null"), null).check(bearer(token))))
+                .startsWith("403 the token's claim middle_name");
+    }
+
     static Stream<Arguments> refusedTokens() {
         String valid = TestIssuer.token(TestIssuer.FIRST, NOW);
         String[] parts = valid.split("\\.", -1);
