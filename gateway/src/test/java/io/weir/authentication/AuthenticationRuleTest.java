@@ -155,6 +155,10 @@ class AuthenticationRuleTest {
                         TestIssuer.ofType("secevent+jwt", NOW),
                         "not signed by the issuer, or malformed"),
                 Arguments.of("garbage", "garbage", "not a signed JSON web token"),
+                Arguments.of(
+                        "a header that is null",
+                        encoded("null") + '.' + parts[1] + '.' + parts[2],
+                        "not a signed JSON web token"),
                 Arguments.of("five parts", "a.b.c.d.e", "not a signed JSON web token"),
                 Arguments.of(
                         "expired",
