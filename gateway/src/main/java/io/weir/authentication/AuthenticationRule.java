@@ -115,7 +115,8 @@ public final class AuthenticationRule {
             SignedJWT parsed = SignedJWT.parse(token);
             header = parsed.getHeader();
             iss = parsed.getJWTClaimsSet().getIssuer();
-        } catch (ParseException | IllegalArgumentException e) {
+        } catch (ParseException | RuntimeException e) {
+            // The parser fails in several ways: the header null is a NullPointerException.
             return AuthenticationRefusal.invalid("not a signed JSON web token");
         }
         TokenVerdict verdict = null;

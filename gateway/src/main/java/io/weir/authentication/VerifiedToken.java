@@ -3,8 +3,10 @@ package io.weir.authentication;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.HexFormat;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -35,7 +37,10 @@ public final class VerifiedToken implements TokenVerdict {
      */
     VerifiedToken(String issuer, Map<String, Object> claims, String identityClaim, long expiresAtMillis) {
         this.issuer = issuer;
-        this.claims = Map.copyOf(claims);
+        Map<String, Object> present = new HashMap<>(claims);
+        // A claim that is null in JSON says no more than a missing one.
+        present.values().removeIf(Objects::isNull);
+        this.claims = Map.copyOf(present);
         this.scopes = scopes(this.claims);
         String name = text(identityClaim);
         this.identity = name == null ? null : fieldValue(name);

@@ -11,6 +11,7 @@ import io.weir.edge.CallerPeer;
 import io.weir.edge.ClientLimits;
 import io.weir.edge.EdgeProperties;
 import io.weir.edge.Forwarding;
+import io.weir.edge.HopByHop;
 import io.weir.edge.MalformedTargetException;
 import io.weir.edge.RequestTarget;
 import io.weir.edge.VirtualHosts;
@@ -154,6 +155,8 @@ public final class FrontDoor implements HttpHandler {
         HttpServerRequest in = ServerHttpRequestDecorator.getNativeRequest(request);
         HttpServerResponse out = ServerHttpResponseDecorator.getNativeResponse(response);
         Routes current = routes.get();
+        // Before the filters: a caller must not remove the fields that they add.
+        HopByHop.stripNamed(in.requestHeaders());
         ReservedFields reserved = current.reservedFields();
         if (reserved != null) {
             // Before the match: no predicate, filter or backend sees a forged field.

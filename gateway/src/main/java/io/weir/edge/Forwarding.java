@@ -12,6 +12,7 @@ import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicReferenceArray;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Values from a trusted proxy are kept, and the proxy's address is appended. Values from any other peer
  * are replaced by the facts of the connection; {@code X-Real-IP} and the rarer {@code X-Forwarded-*} fields
- * are removed.
+ * are removed. {@link OtherSpellings} of the names are removed from the requests of every peer.
  *
  * <p>Concurrency: immutable except for a cache of the texts of recent callers. Its entries are immutable and
  * replaced without coordination; after a lost race, one text is built twice.
@@ -42,6 +43,9 @@ public final class Forwarding {
         AsciiString.cached("x-forwarded-by"),
         AsciiString.cached("x-real-ip"),
     };
+
+    private static final OtherSpellings OTHER_SPELLINGS = new OtherSpellings(
+            Stream.concat(Stream.of(FOR, PROTO, HOST, PORT), Stream.of(OTHERS)).toList());
 
     /** The longest value of a trusted field that is used as a name; the rest is cut off. */
     private static final int MAX_NAME_CHARS = 128;
@@ -79,6 +83,7 @@ public final class Forwarding {
      */
     public void write(
             HttpHeaders toBackend, HttpHeaders fromCaller, InetSocketAddress peer, String scheme, String host) {
+        OTHER_SPELLINGS.removeFrom(toBackend);
         CallerText caller = callerText(peer, scheme, host);
         if (trusted.contains(peer.getAddress())) {
             append(toBackend, fromCaller, caller);

@@ -4,9 +4,9 @@ import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http2.HttpConversionUtil;
 import io.netty.util.AsciiString;
-import java.util.Iterator;
 import java.util.Locale;
 import java.util.Set;
+import java.util.StringJoiner;
 
 /**
  * Removes hop-by-hop fields (RFC 9110, 7.6.1) from requests and responses.
@@ -15,7 +15,8 @@ import java.util.Set;
  * it or another proxy has added: {@code Connection: Authorization}, or {@code Connection: X-Forwarded-For}. A
  * sender must not name fields that are meant for all recipients (RFC 9110, 7.6.1). So such fields are kept
  * although {@code Connection} names them: fields that frame or route a message, authenticate the caller,
- * carry a deadline, identify the request, or control caches. Every other named field is removed.
+ * carry a deadline, identify the request, or control caches. Every other named field is removed, before
+ * filters can add a field of the same name.
  *
  * <p>{@code TE} is reduced to {@code trailers}, because trailers are passed on; without that value it is
  * removed. {@code Expect} is removed here; the engine sets {@code 100-continue} again, so that the backend
@@ -45,6 +46,9 @@ public final class HopByHop {
         X_HTTP2_SCHEME,
         X_HTTP2_STREAM_ID,
     };
+
+    /** The values of {@code Connection} that name no field. */
+    private static final Set<String> OPTIONS = Set.of("close", "keep-alive", "upgrade");
 
     /** Kept even if {@code Connection} names them. */
     private static final Set<String> END_TO_END = Set.of(
@@ -101,21 +105,47 @@ public final class HopByHop {
         }
     }
 
-    private static void stripNamed(HttpHeaders headers) {
-        Iterator<String> values = headers.getAll(HttpHeaderNames.CONNECTION).iterator();
-        while (values.hasNext()) {
-            String value = values.next();
+    /**
+     * Removes the fields that {@code Connection} names, and their names from {@code Connection}: it names
+     * fields of the received message, not those that filters add under the same names. {@code close},
+     * {@code keep-alive} and {@code upgrade} stay.
+     */
+    public static void stripNamed(HttpHeaders headers) {
+        if (!headers.contains(HttpHeaderNames.CONNECTION)) {
+            return;
+        }
+        StringJoiner options = new StringJoiner(", ");
+        boolean hasNames = false;
+        for (String value : headers.getAll(HttpHeaderNames.CONNECTION)) {
             int from = 0;
             while (from <= value.length()) {
                 int comma = value.indexOf(',', from);
                 int end = comma < 0 ? value.length() : comma;
-                stripNamed(headers, value, from, end);
+                String option = trimmed(value, from, end);
+                if (OPTIONS.contains(option)) {
+                    options.add(option);
+                } else if (!option.isEmpty()) {
+                    hasNames = true;
+                    if (!isEndToEnd(option)) {
+                        headers.remove(option);
+                    }
+                }
                 from = end + 1;
             }
         }
+        if (hasNames && options.length() > 0) {
+            headers.set(HttpHeaderNames.CONNECTION, options.toString());
+        } else if (hasNames) {
+            headers.remove(HttpHeaderNames.CONNECTION);
+        }
     }
 
-    private static void stripNamed(HttpHeaders headers, String value, int from, int to) {
+    private static boolean isEndToEnd(String name) {
+        return END_TO_END.contains(name) || name.startsWith("x-forwarded") || name.equals("forwarded");
+    }
+
+    /** A part of a value in lower case, without the white space around it. */
+    private static String trimmed(String value, int from, int to) {
         int start = from;
         int end = to;
         while (start < end && isSpace(value.charAt(start))) {
@@ -124,21 +154,7 @@ public final class HopByHop {
         while (end > start && isSpace(value.charAt(end - 1))) {
             end--;
         }
-        int length = end - start;
-        if (length == 0
-                || isWord(value, start, length, "close")
-                || isWord(value, start, length, "keep-alive")
-                || isWord(value, start, length, "upgrade")) {
-            return;
-        }
-        String name = value.substring(start, end).toLowerCase(Locale.ROOT);
-        if (!END_TO_END.contains(name) && !name.startsWith("x-forwarded") && !name.equals("forwarded")) {
-            headers.remove(name);
-        }
-    }
-
-    private static boolean isWord(String value, int start, int length, String word) {
-        return length == word.length() && value.regionMatches(true, start, word, 0, length);
+        return value.substring(start, end).toLowerCase(Locale.ROOT);
     }
 
     private static boolean isSpace(char c) {

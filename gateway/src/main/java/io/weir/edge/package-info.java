@@ -29,8 +29,8 @@
  *   <li><b>Callers that fill the log</b>: a caller's fault is one line at debug, and a counter. See {@link
  *       io.weir.edge.UncaughtErrors}.
  *   <li><b>Callers that forge their address</b>: forwarded headers are trusted from configured networks only.
- *       See {@link io.weir.edge.Forwarding}. The PROXY protocol's header is read from those networks only.
- *       See {@link io.weir.edge.ProxyHeaderHandler}.
+ *       See {@link io.weir.edge.Forwarding} and {@link io.weir.edge.OtherSpellings}. The PROXY protocol's
+ *       header is read from those networks only. See {@link io.weir.edge.ProxyHeaderHandler}.
  * </ul>
  *
  * <h2>Pipelines</h2>

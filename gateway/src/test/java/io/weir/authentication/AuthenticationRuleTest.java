@@ -107,6 +107,22 @@ class AuthenticationRuleTest {
                 .isEqualTo("accepted alice");
     }
 
+    @Test
+    void readsAClaimThatIsNullAsMissing() {
+        know(TestIssuer.FIRST);
+
+        String token = changed(claims -> claims.claim("middle_name", null)
+                .claim("scope", null)
+                .claim("scp", List.of("orders.read"))
+                .serializeNullClaims(true));
+
+        assertThat(verdict(token)).isEqualTo("accepted alice");
+        assertThat(describe(rule(List.of("orders.read"), List.of(), null).check(bearer(token))))
+                .isEqualTo("accepted alice");
+        assertThat(describe(rule(List.of(), List.of("middle_name=null"), null).check(bearer(token))))
+                .startsWith("403 the token's claim middle_name");
+    }
+
     static Stream<Arguments> refusedTokens() {
         String valid = TestIssuer.token(TestIssuer.FIRST, NOW);
         String[] parts = valid.split("\\.", -1);
@@ -139,6 +155,10 @@ class AuthenticationRuleTest {
                         TestIssuer.ofType("secevent+jwt", NOW),
                         "not signed by the issuer, or malformed"),
                 Arguments.of("garbage", "garbage", "not a signed JSON web token"),
+                Arguments.of(
+                        "a header that is null",
+                        encoded("null") + '.' + parts[1] + '.' + parts[2],
+                        "not a signed JSON web token"),
                 Arguments.of("five parts", "a.b.c.d.e", "not a signed JSON web token"),
                 Arguments.of(
                         "expired",

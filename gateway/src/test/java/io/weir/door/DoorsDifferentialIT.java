@@ -437,6 +437,17 @@ class DoorsDifferentialIT {
                 row("RewritePath to a text that is no path")
                         .then("RewritePath=/a/(.*), $1")
                         .cases(get("/a/b").fails(500), get("/b").to("/b")),
+                row("RewritePath to a dot segment")
+                        .then("RewritePath=/a/?(?<rest>.*), /$\\{rest}", "PrefixPath=/public")
+                        .cases(
+                                get("/a/b").to("/public/b"),
+                                get("/a.b/c").to("/public/.b/c"),
+                                get("/a...").to("/public/..."),
+                                get("/a../b").fails(500),
+                                get("/a./b").fails(500),
+                                get("/a..").fails(500),
+                                get("/a..;v=1/b").fails(500),
+                                get("/a..%2Fb").fails(500)),
                 row("RewritePath that breaks an escape")
                         .then("RewritePath=2, x")
                         .cases(get("/2").to("/x"), get("/%20").fails(500)),

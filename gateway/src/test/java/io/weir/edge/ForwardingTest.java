@@ -7,9 +7,11 @@ import io.netty.handler.codec.http.HttpHeaders;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class ForwardingTest {
 
@@ -100,6 +102,31 @@ class ForwardingTest {
                         "x-forwarded-host=shop.example",
                         "x-forwarded-port=80",
                         "forwarded=for=203.0.113.7;host=shop.example;proto=http");
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "X_Forwarded_For",
+                "x_forwarded-for",
+                "X.Forwarded.For",
+                "X-Forwarded_Proto",
+                "X_FORWARDED_HOST",
+                "x_forwarded_port",
+                "X_Forwarded_Prefix",
+                "X_Forwarded_Ssl",
+                "X_Real_IP"
+            })
+    void dropsOtherSpellingsOfEveryPeer(String name) {
+        for (InetSocketAddress peer : List.of(stranger, proxy)) {
+            HttpHeaders head = new DefaultHttpHeaders().add(name, "1.1.1.1").add("X_Forwarded", "kept");
+
+            forwarding.write(head, head, peer, "https", "shop.example");
+
+            assertThat(head.contains(name)).isFalse();
+            assertThat(head.get("X_Forwarded")).isEqualTo("kept");
+            assertThat(head.get("X-Forwarded-For")).isEqualTo(peer.getAddress().getHostAddress());
+        }
     }
 
     @Test

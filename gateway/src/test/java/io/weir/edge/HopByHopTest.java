@@ -92,6 +92,27 @@ class HopByHopTest {
         assertThat(headers.get("te")).isEqualTo(kept);
     }
 
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "X-One|",
+                "Close, X-One|close",
+                "keep-alive, x-one, Upgrade, TE|keep-alive, upgrade",
+                "Upgrade|Upgrade",
+                "Authorization|"
+            })
+    void namesAFieldOnce(String connection, String kept) {
+        headers.add("Connection", connection).add("Authorization", "a").add("X-One", "1");
+
+        HopByHop.stripNamed(headers);
+
+        assertThat(headers.get("connection")).isEqualTo(kept);
+        assertThat(headers.contains("authorization")).isTrue();
+        assertThat(headers.contains("x-one"))
+                .isEqualTo(!connection.toLowerCase(Locale.ROOT).contains("x-one"));
+    }
+
     @Test
     void keepsOtherFieldsInTheirOrder() {
         headers.add("A", "1").add("Connection", "keep-alive").add("B", "2").add("a", "3");

@@ -177,7 +177,10 @@ final class GatewayCheck {
         }
     }
 
-    /** Reports an operator's token of a wrong length, and two equal tokens: the audit would name either. */
+    /**
+     * Reports an operator's token of a wrong length, a token that no request can send, such as one with the
+     * line feed of its file, and two equal tokens: the audit would name either.
+     */
     private void checkTokens() {
         List<Entry> tokens = new ArrayList<>();
         validValues.explicit(TOKEN).ifPresent(tokens::add);
@@ -199,12 +202,24 @@ final class GatewayCheck {
         }
         Map<Object, Entry> byValue = new HashMap<>();
         for (Entry token : tokens) {
+            if (!canBeSent(String.valueOf(token.value()))) {
+                problems.accept(ConfigurationProblem.expected(
+                        token.location(),
+                        token.path(),
+                        token.text(),
+                        "a text without control characters, and without white space at its ends"));
+            }
             Entry same = byValue.putIfAbsent(token.value(), token);
             if (same != null) {
                 problems.accept(ConfigurationProblem.expected(
                         token.location(), token.path(), token.text(), "another token than that of " + same.path()));
             }
         }
+    }
+
+    /** Whether a header field can hold a token: readers cut white space off its ends. */
+    private static boolean canBeSent(String token) {
+        return token.strip().equals(token) && token.chars().noneMatch(Character::isISOControl);
     }
 
     private void checkManagementPort() {

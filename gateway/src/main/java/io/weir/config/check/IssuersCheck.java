@@ -88,6 +88,11 @@ final class IssuersCheck {
     }
 
     private void checkIssuer(String issuer) {
+        // An empty list may mean nobody, and would accept everybody.
+        validValues
+                .explicit(issuer + ".audiences")
+                .filter(entry -> entry.value() instanceof List<?> audiences && audiences.isEmpty())
+                .ifPresent(entry -> report(entry, "at least one audience, or no list, which accepts any"));
         Entry jwkSetUri = validValues.explicit(issuer + ".jwk-set-uri").orElse(null);
         if (jwkSetUri != null) {
             if (!(jwkSetUri.value() instanceof URI uri) || !isHttp(uri)) {
@@ -158,7 +163,13 @@ final class IssuersCheck {
     }
 
     private void checkCertificates(Entry entry, boolean needsCertificate) {
-        if (!(entry.value() instanceof List<?> patterns) || patterns.isEmpty()) {
+        if (!(entry.value() instanceof List<?> patterns)) {
+            return;
+        }
+        if (patterns.isEmpty()) {
+            if (needsCertificate) {
+                report(entry, "at least one pattern, or no list, which accepts every certificate that the edge trusts");
+            }
             return;
         }
         if (!needsCertificate) {

@@ -29,8 +29,21 @@ final class NetworksCheck {
         checkList(GatewayCheck.TRUSTED_PROXIES);
         for (String id : validValues.names("weir.routes").keySet()) {
             checkList("weir.routes." + id + ".access.allow");
+            checkAllowed("weir.routes." + id + ".access.allow");
             checkList("weir.routes." + id + ".access.deny");
         }
+    }
+
+    /** Without the list everybody may use the route; who writes an empty one may mean nobody. */
+    private void checkAllowed(String path) {
+        validValues
+                .explicit(path)
+                .filter(entry -> entry.value() instanceof List<?> networks && networks.isEmpty())
+                .ifPresent(entry -> problems.accept(ConfigurationProblem.expected(
+                        entry.location(),
+                        entry.path(),
+                        entry.text(),
+                        "at least one network, or no list, which allows all addresses")));
     }
 
     private void checkList(String path) {

@@ -292,6 +292,23 @@ class ConfigurationCheckTest {
     }
 
     @Test
+    void refusesTokensThatNoRequestCanSend() throws IOException {
+        Path file = file("gateway.yml", """
+                weir.management:
+                  token: "0123456789abcdef\\n"
+                  read-only-token: " 0123456789abcdef"
+                  operators: { alice: "0123456789\\u0007abcdef", bob: "0123456789 abcdef+/=", eve: 0123456789abcdefä }
+                """);
+
+        String expected =
+                ": ****** (expected: a text without control characters, and without white space at its" + " ends)\n";
+        assertThat(MalformedConfiguration.check(file).lines())
+                .isEqualTo(file + ":2: weir.management.token" + expected
+                        + file + ":3: weir.management.read-only-token" + expected
+                        + file + ":4: weir.management.operators.alice" + expected);
+    }
+
+    @Test
     void namesTheUnresolvedPlaceholderOfAPort() throws IOException {
         Path file = file(
                 "gateway.yml",

@@ -148,6 +148,47 @@ class ConsistencyCheckTest {
                                 "dns:batch..example",
                                 "expected: dns:NAME, uri:URI or subject:DN, with at most one *")),
                 row(
+                        "lists without elements, where nobody or everybody could be meant",
+                        """
+                        spring.cloud.gateway.server.webflux.routes:
+                          - { id: orders, uri: "backend://orders", predicates: ["Path=/orders/**"] }
+                          - { id: bills, uri: "backend://orders", predicates: ["Path=/bills/**"] }
+                        weir:
+                          authentication.issuers.corp: { issuer: "https://id.example", audiences: [] }
+                          backends.orders.uri: http://orders:8080
+                          routes:
+                            orders:
+                              access:
+                                allow:
+                                deny: []
+                              authentication: { issuers: [corp], scopes: [], claims: [] }
+                            bills:
+                              access.allow: []
+                              authentication: { client-certificate: true, certificates: [] }
+                        server.ssl: { client-auth: want }
+                        """,
+                        problem(
+                                5,
+                                "weir.authentication.issuers.corp.audiences",
+                                "[]",
+                                "expected: at least one audience, or no list, which accepts any"),
+                        problem(
+                                10,
+                                "weir.routes.orders.access.allow",
+                                "[]",
+                                "expected: at least one network, or no list, which allows all addresses"),
+                        problem(
+                                14,
+                                "weir.routes.bills.access.allow",
+                                "[]",
+                                "expected: at least one network, or no list, which allows all addresses"),
+                        problem(
+                                15,
+                                "weir.routes.bills.authentication.certificates",
+                                "[]",
+                                "expected: at least one pattern, or no list, which accepts every certificate that the"
+                                        + " edge trusts")),
+                row(
                         "claims of tokens that no route verifies",
                         """
                         spring.cloud.gateway.server.webflux.routes:

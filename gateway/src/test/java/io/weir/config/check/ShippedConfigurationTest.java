@@ -95,6 +95,9 @@ class ShippedConfigurationTest {
                 .replace("trusted-proxies: []", "trusted-proxies: [ 10.0.0.0/24 ]")
                 .replace("allowed-origins: []", "allowed-origins: [ https://shop.example ]")
                 .replace("policy: least-latency", "policy: hash")
+                // Empty lists are refused where nobody could be meant.
+                .replace(" allow: []", " allow: [ 10.0.0.0/8 ]")
+                .replace(" audiences: []", " audiences: [ weir ]")
                 // A proof of identity must require something.
                 .replace(" issuers: []", " issuers: [ corp ]")
                 .replace("\"Path=/orders/**\"", "\"Path=/orders/**\", \"Weight=orders, 1\"");
