@@ -246,6 +246,26 @@ class AdaptiveLimitTest {
         assertThat(lost).as("lost reloads").isZero();
     }
 
+    /** Bursts with a minute between them: the rate is that of the bursts. */
+    @Test
+    void leavesTheTimeWithoutCallsOutOfTheRate() {
+        bring(limit, 2, 100, Evidence.ANSWERED, true);
+        now += 60_000 * MILLI;
+        bring(limit, 3, 100, Evidence.ANSWERED, true);
+
+        assertThat(limit.beliefs().answersPerSecond()).isBetween(60., 120.);
+    }
+
+    /** The window that the wait opens begins before the first end of a call. */
+    @Test
+    void judgesTheFirstCallsAfterAGrowthForOneThatWaits() {
+        limit.waited(DEADLINE / 4, 0);
+        now = DEADLINE / 4;
+        bring(limit, 4, 400, Evidence.ANSWERED, true);
+
+        assertThat(limit.beliefs().answersPerSecond()).isPositive();
+    }
+
     @Test
     void staysWithinItsBounds() {
         AdaptiveLimit narrow = limit(new Bounds(4, 12, 6));
