@@ -221,6 +221,7 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
 
     private Decision enterQueue(long now) {
         if (backend.settings().maxWaitNanos() <= 0) {
+            backend.limit().waited(now, now);
             return Refuse.BULKHEAD_FULL;
         }
         if (spareNanos(now) <= 0) {

@@ -102,7 +102,8 @@ final class BodyAggregator implements CoreSubscriber<Object>, Publisher<Object>,
     public void onSubscribe(Subscription s) {
         upstream = s;
         s.request(Long.MAX_VALUE);
-        if (maxBytes > 0 && !isComplete && failure == null && connectionLoop.inEventLoop()) {
+        // The caller gets nothing of an answer that is drained; its drain has a bound of its own.
+        if (maxBytes > 0 && !failsIfLarger && !isComplete && failure == null && connectionLoop.inEventLoop()) {
             PauseDetector.ofPresentLoop().add(this, connectionLoop);
         }
     }

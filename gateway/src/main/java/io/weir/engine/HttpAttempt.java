@@ -129,15 +129,25 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
     @Override
     public boolean closesCallerSide(Reason why) {
         Relay down = download;
-        Caller caller = exchange.record().caller();
-        if (down == null || !down.hasStarted() || why == Reason.CLIENT_TOO_SLOW || !caller.readsFailureInTrailers()) {
+        if (down == null || !down.hasStarted() || why == Reason.CLIENT_TOO_SLOW || !mayEndEarly()) {
             return false;
         }
         HttpHeaders status = new DefaultHttpHeaders();
         Problem.writeGrpcStatus(why, status);
-        caller.trailers(status);
+        exchange.record().caller().trailers(status);
         endsEarly = true;
         return true;
+    }
+
+    /**
+     * Whether an answer that fails can end with trailers. An answer with a Content-Length cannot: it would be
+     * shorter than announced.
+     */
+    private boolean mayEndEarly() {
+        HttpClientResponse from = response;
+        return exchange.record().caller().readsFailureInTrailers()
+                && from != null
+                && !from.responseHeaders().contains(HttpHeaderNames.CONTENT_LENGTH);
     }
 
     @Override
@@ -199,7 +209,7 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
     Publisher<ByteBuf> relay() {
         Relay relay =
                 new Relay(answerBody(), Long.MAX_VALUE, this, exchange.engine().nanoClock());
-        if (exchange.record().caller().readsFailureInTrailers()) {
+        if (mayEndEarly()) {
             relay.holdFailure();
         }
         download = relay;

@@ -5,6 +5,7 @@ import io.weir.engine.Decision.Refuse;
 import io.weir.engine.Decision.Retry;
 import io.weir.outcome.Reason;
 import io.weir.retry.RetryAfterField;
+import io.weir.retry.RetryBudget;
 import io.weir.retry.RetryPolicy;
 import org.jspecify.annotations.Nullable;
 
@@ -108,12 +109,17 @@ final class RetryDecider {
         Exchange exchange = attempt.exchange;
         Caller caller = exchange.record().caller();
         boolean isRepeatable = RetryPolicy.isRepeatable(caller.method(), caller.hasBody()) && !exchange.isStream();
+        RetryBudget budget = attempt.backend.retryBudget();
         if (attempt.evidence().isAnswered()
                 || attempt.evidence().isProbe()
                 || !hasAnotherInstance(attempt)
                 || exchange.timer().leftNanos(now) <= 0
-                || !(isRepeatable || attempt.withdraw())
-                || !attempt.backend.retryBudget().tryWithdraw(now)) {
+                || !budget.tryWithdraw(now)) {
+            return null;
+        }
+        // Last: an attempt that is withdrawn is never sent, so it must not go on waiting.
+        if (!isRepeatable && !attempt.withdraw()) {
+            budget.giveBack();
             return null;
         }
         attempt.backend.observer().retried(true);

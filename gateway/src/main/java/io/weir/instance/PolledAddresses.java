@@ -136,7 +136,10 @@ public final class PolledAddresses implements AddressSource {
         }
         // Before the look-up: its answer may arrive at once, and then schedules the next one.
         nextLookup.update(Disposables.disposed());
-        lookupUnderWay.update(Mono.defer(lookup::start)
+        Disposable.Swap started = Disposables.swap();
+        lookupUnderWay.update(started);
+        // The answer may have started the next look-up already, which must go on.
+        started.update(Mono.defer(lookup::start)
                 .subscribeOn(scheduler)
                 .timeout(timeout, scheduler)
                 .defaultIfEmpty(List.of())

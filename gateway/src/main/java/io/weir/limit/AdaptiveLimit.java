@@ -2,6 +2,7 @@ package io.weir.limit;
 
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -65,7 +66,7 @@ public final class AdaptiveLimit implements Limit {
     private Settings applied;
 
     /** Written by any thread; the processing thread applies it. */
-    private volatile Settings settings;
+    private final AtomicReference<Settings> settings;
 
     private final AtomicInteger processing = new AtomicInteger();
     private final AtomicReference<@Nullable Sample> handedOver = new AtomicReference<>();
@@ -146,7 +147,7 @@ public final class AdaptiveLimit implements Limit {
         this.startMillis = wallNanos / NANOS_PER_MILLI;
         this.onChange = onChange;
         this.applied = new Settings(bounds, deadlineNanos / SECOND, 1);
-        this.settings = applied;
+        this.settings = new AtomicReference<>(applied);
         this.knee = new Knee(bounds, applied.deadline, wallNanos / SECOND);
         this.published = currentState(capacity());
     }
@@ -176,9 +177,8 @@ public final class AdaptiveLimit implements Limit {
      * @param share the share of the instances that take calls; above 0 and at most 1
      */
     void scaleTo(double share) {
-        Settings seen = settings;
-        if (seen.share != share) {
-            change(new Settings(seen.bounds, seen.deadline, share));
+        if (settings.get().share != share) {
+            change(before -> new Settings(before.bounds, before.deadline, share));
         }
     }
 
@@ -241,11 +241,11 @@ public final class AdaptiveLimit implements Limit {
      * @param deadlineNanos the deadline of the backend's calls
      */
     public void configure(Bounds bounds, long deadlineNanos) {
-        change(new Settings(bounds, deadlineNanos / SECOND, settings.share));
+        change(before -> new Settings(bounds, deadlineNanos / SECOND, before.share));
     }
 
-    private void change(Settings next) {
-        settings = next;
+    private void change(UnaryOperator<Settings> part) {
+        settings.updateAndGet(part);
         if (processing.getAndIncrement() == 0) {
             processHandedOver();
         }
@@ -276,7 +276,7 @@ public final class AdaptiveLimit implements Limit {
     private void processHandedOver() {
         int requests = 1;
         while (requests != 0) {
-            Settings latest = settings;
+            Settings latest = settings.get();
             if (!latest.equals(applied)) {
                 applied = latest;
                 knee.configure(latest.bounds, latest.deadline, latest.share);

@@ -315,6 +315,7 @@ final class Knee {
         if (inFlight < value()) {
             waitingSince = Double.POSITIVE_INFINITY;
         }
+        skipUnused(now - latency);
         endedAt = now;
         if (evidence == Evidence.NONE || isSentTooLate(now, latency, evidence)) {
             return;
@@ -347,6 +348,19 @@ final class Knee {
                     window.open(now);
                 }
             }
+        }
+    }
+
+    /**
+     * A permit was free from the last end of a call until the start of this one, or the limit was not in
+     * force: that time is not part of the rate at which the backend answers while the limit is the
+     * bottleneck. Short times are left in: without them, the rate of a window that is half full would be too
+     * high.
+     */
+    private void skipUnused(double startedAt) {
+        double unused = startedAt - endedAt;
+        if (unused > FORGOTTEN && !isUnused()) {
+            window.skip(unused);
         }
     }
 

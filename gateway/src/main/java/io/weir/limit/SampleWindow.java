@@ -30,6 +30,11 @@ final class SampleWindow {
         maxInFlightAnswered = 0;
     }
 
+    /** Leaves out a time without calls. */
+    void skip(double seconds) {
+        since += seconds;
+    }
+
     void close() {
         open = false;
     }

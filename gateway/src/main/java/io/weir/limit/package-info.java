@@ -87,6 +87,10 @@
  *       .80 &rarr; .70.
  *   <li><b>After growth the next window waits for one latency.</b> Otherwise calls of the old limit judge the
  *       new one: mean .981 &rarr; .975; 4 workers of 200 ms, .80 &rarr; .75.
+ *   <li><b>A time of two seconds in which no call ended or started is not part of a window.</b> Otherwise
+ *       the first window of a burst has the rate of the pause before it. Bursts of 8 to 100 calls of 50 to
+ *       500 ms, one in 3, 10 or 60 s, deadline 3 s, two runs of each of 168 cases: refused .04 % &rarr; .17
+ *       %, in the worst run 3.8 % &rarr; 19 %.
  *   <li><b>Slow start</b>, growth by 2 to 4 (while the latency would stay below .6 of the deadline even if it
  *       were all queueing) until the first sign of a queue. Without it a start or a change takes seconds:
  *       latency x 4, the first 4 s, .84 &rarr; .76; 40 workers of 20 ms from the start, .98 &rarr; .91;

@@ -55,6 +55,14 @@ public final class RetryBudget {
         }
     }
 
+    /**
+     * Returns a withdrawn retry that is not made. One from the floor counts in the balance afterwards.
+     */
+    public void giveBack() {
+        // The balance may then exceed the cap by one retry; benign.
+        balance.addAndGet(RETRY);
+    }
+
     /** The retries available from the share, without the floor. */
     public long available() {
         return balance.get() / RETRY;

@@ -40,6 +40,9 @@ final class FakeAttempt extends Attempt {
     /** How often the attempt has been started. */
     int starts;
 
+    /** Nothing of the request is sent any more, so there is no answer. */
+    private boolean isWithdrawn;
+
     private final long startedAt;
     private long movedAt = Long.MIN_VALUE;
     private boolean isAggregating;
@@ -90,7 +93,7 @@ final class FakeAttempt extends Attempt {
     }
 
     FakeAttempt begins(int status, HttpHeaders head) {
-        if (cancelled == 0) {
+        if (cancelled == 0 && !isWithdrawn) {
             connects();
             headArrived = true;
             headReceived(status, head);
@@ -166,7 +169,7 @@ final class FakeAttempt extends Attempt {
     }
 
     private boolean hasEnded() {
-        return cancelled > 0 || complete || isTunnelOpen;
+        return cancelled > 0 || isWithdrawn || complete || isTunnelOpen;
     }
 
     @Override
@@ -207,7 +210,8 @@ final class FakeAttempt extends Attempt {
 
     @Override
     boolean withdraw() {
-        return !isConnected;
+        isWithdrawn |= !isConnected;
+        return isWithdrawn;
     }
 
     @Override

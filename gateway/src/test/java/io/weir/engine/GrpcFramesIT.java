@@ -47,6 +47,7 @@ class GrpcFramesIT {
     private static final String STREAM = "stream";
     private static final String BRIEF = "brief";
     private static final String MESSAGE = "first";
+    private static final int MESSAGE_BYTES = 5 + MESSAGE.length();
 
     private static DisposableServer backend;
     private static TestGateway clear;
@@ -94,6 +95,10 @@ class GrpcFramesIT {
                         connection -> connection.channel().writeAndFlush(new DefaultHttp2HeadersFrame(head, true)));
                 yield Mono.never();
             }
+            case "StallWithLength" ->
+                // Not gRPC's servers, but general ones that know the length of a small answer.
+                response.header("content-length", String.valueOf(2 * MESSAGE_BYTES))
+                        .send(Flux.concat(message(), Mono.never()), buffer -> true);
             case "Stall" -> response.send(Flux.concat(message(), Mono.never()), buffer -> true);
             case "Lose" -> {
                 request.withConnection(connection -> loss.asMono()
@@ -190,6 +195,19 @@ class GrpcFramesIT {
             }
             gateway(isTls).assertTold(door, route, path, 200, "connection-lost");
         }
+    }
+
+    /** The answer would be shorter than announced, so no trailers can end it. */
+    @ParameterizedTest(name = "TLS: {0}, {1}")
+    @MethodSource("connectionsAndDoors")
+    void resetsACallWhoseDeadlinePassesInAnAnswerWithALength(boolean isTls, Door door) throws Exception {
+        String path = door.path(BRIEF, "StallWithLength");
+        try (RawHttp2Client caller = call(isTls, path)) {
+            assertThat(caller.next()).isEqualTo("headers 1 200");
+            assertThat(caller.next()).startsWith("data 1 ").endsWith(MESSAGE);
+            assertThat(caller.next()).startsWith("reset 1 ");
+        }
+        gateway(isTls).assertTold(door, BRIEF, path, 200, "deadline-exceeded");
     }
 
     private static void assertFails(RawHttp2Client caller, String status, String word) throws IOException {

@@ -300,6 +300,29 @@ class HealthScenarioTest {
                 .hasSizeLessThanOrEqualTo(10);
     }
 
+    /** The same where no call waits: a refused call shows as well that the limit may be too low. */
+    @Test
+    void anAdaptiveLimitServesASlowButHealthyBackendWhereNoCallWaits() {
+        TrafficSimulation simulation =
+                new TrafficSimulation(Duration.ofSeconds(2), TrafficSimulation.AUTO, 0, 1, true, Duration.ZERO);
+        simulation.service = Duration.ofMillis(1200);
+        long end = simulation.now() + Duration.ofSeconds(20).toNanos();
+        simulation.onEnd = ending -> {
+            if (simulation.now() < end) {
+                simulation.schedule(ending.isAnswered() ? 0 : 10_000_000, simulation::call);
+            }
+        };
+        for (int i = 0; i < 20; i++) {
+            simulation.call();
+        }
+        simulation.advance(Duration.ofSeconds(5));
+        simulation.endings.clear();
+        simulation.advance(Duration.ofSeconds(10));
+
+        assertThat(simulation.endings.stream().filter(ending -> !ending.isAnswered()))
+                .isEmpty();
+    }
+
     @Test
     void opensOnAHangAlthoughCallersLeaveBeforeTheDeadline() {
         TrafficSimulation simulation = new TrafficSimulation(Duration.ofSeconds(2), LIMIT, LIMIT, 6);

@@ -802,6 +802,23 @@ class InstancesScenarioTest {
         assertThat(simulation.bulkhead.inUse()).as("permits").isZero();
     }
 
+    /** Calls that may not be sent twice, and more of them than the budget has retries. */
+    @Test
+    void sendsTheCallsThatCannotLeaveAnInstanceWhichOpensBeforeTheyAreSent() {
+        InstancesSimulation simulation = new InstancesSimulation(2, DEADLINE, LIMIT, SEED);
+        simulation.method = HttpMethod.POST;
+        Replica first = simulation.replicas.getFirst();
+        first.connectsLate = true;
+        for (int i = 0; i < LIMIT; i++) {
+            simulation.call();
+        }
+        assertThat(first.inside).as("more than the budget's retries").isGreaterThan(20);
+        first.instance.health().resilience4j().transitionToOpenState();
+        simulation.advance(DEADLINE);
+        assertThat(simulation.endings).hasSize(LIMIT).allMatch(TrafficSimulation.Ending::isAnswered);
+        assertThat(simulation.bulkhead.inUse()).as("permits").isZero();
+    }
+
     // ---------------------------------------------------------------- streams
 
     @Test

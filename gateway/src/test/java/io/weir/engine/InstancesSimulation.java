@@ -58,6 +58,8 @@ final class InstancesSimulation {
         int lateAnswers;
 
         Duration late = Duration.ZERO;
+        /** Whether connections to it are established only just before its answers. */
+        boolean connectsLate;
         /** The status of its errors. */
         int errorStatus = 500;
         /** Calls that reached the instance, probes excluded. */
@@ -384,7 +386,7 @@ final class InstancesSimulation {
         if (met != Fault.NONE) {
             replica.faultyCalls++;
         }
-        if (met != Fault.REFUSED) {
+        if (met != Fault.REFUSED && !replica.connectsLate) {
             attempt.connects();
         }
         replica.inside++;

@@ -9,6 +9,7 @@ import io.weir.testing.TestCaller;
 import io.weir.testing.TestGateway;
 import java.nio.charset.StandardCharsets;
 import java.util.concurrent.Semaphore;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -22,6 +23,7 @@ class PausingAnswersIT {
 
     private static final String BACKEND = "orders";
     private static final String STREAM = "events";
+    private static final String RETRIED = "retried";
 
     private static TestBackend backend;
     private static TestGateway gateway;
@@ -33,6 +35,7 @@ class PausingAnswersIT {
                 .backend(BACKEND, backend.uri(), "deadline: 20s")
                 .route(BACKEND, BACKEND)
                 .route(STREAM, BACKEND, "mode: stream")
+                .route(RETRIED, BACKEND, "retry: { max-attempts: 2, backoff: 0s, statuses: [503] }")
                 .start();
     }
 
@@ -118,6 +121,27 @@ class PausingAnswersIT {
             assertThat(caller.isReset()).isTrue();
         }
         gateway.assertTold(door, BACKEND, door.path(BACKEND, "broken"), 200, "connection-lost");
+    }
+
+    /** The answer to the first attempt is for nobody, so a pause of its backend delivers nothing. */
+    @Door.Each
+    void retriesIfTheBackendPausesInAnAnswerThatIsRetried(Door door) throws Exception {
+        AtomicInteger asked = new AtomicInteger();
+        Semaphore answered = new Semaphore(0);
+        backend.behave((request, conversation) -> {
+            if (asked.incrementAndGet() == 1) {
+                conversation.write("HTTP/1.1 503 X\r\nContent-Length: 9\r\n\r\none");
+                answered.acquire();
+            } else {
+                conversation.answer(200, "fine");
+            }
+        });
+        TestCaller.Answer answer = TestCaller.get(gateway.port(), door.path(RETRIED, "pausing"));
+        answered.release();
+        assertThat(answer.status()).isEqualTo(200);
+        assertThat(answer.text()).isEqualTo("fine");
+        assertThat(asked).hasValue(2);
+        gateway.assertMetered(door.id(RETRIED), "2xx");
     }
 
     @Door.Each

@@ -133,6 +133,12 @@ final class TrafficSimulation {
 
     /** A simulation with or without an enforced circuit breaker. */
     TrafficSimulation(Duration deadline, int permits, int queue, long seed, boolean isBreakerEnforced) {
+        this(deadline, permits, queue, seed, isBreakerEnforced, permits == AUTO ? deadline.dividedBy(2) : MAX_WAIT);
+    }
+
+    /** A simulation with a longest wait for a permit. */
+    TrafficSimulation(
+            Duration deadline, int permits, int queue, long seed, boolean isBreakerEnforced, Duration maxWait) {
         channel.freezeTime();
         random = new Random(seed);
         // Far from zero, as on a real machine.
@@ -167,7 +173,7 @@ final class TrafficSimulation {
         BackendSettings backendSettings = new BackendSettings(
                 "orders",
                 deadline.toNanos(),
-                isAdaptive ? deadline.toNanos() / 2 : Math.min(MAX_WAIT.toNanos(), deadline.toNanos()),
+                maxWait.toNanos(),
                 TimeUnit.SECONDS.toNanos(1),
                 deadline.toNanos(),
                 BackendSettings.bits(Set.of(500)),

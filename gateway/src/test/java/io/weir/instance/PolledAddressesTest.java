@@ -12,6 +12,7 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import reactor.core.publisher.Mono;
+import reactor.core.publisher.Sinks;
 import reactor.test.scheduler.VirtualTimeScheduler;
 
 /** Look-ups in virtual time. */
@@ -119,6 +120,30 @@ class PolledAddressesTest {
         assertThat(source.staleNanos()).isZero();
         advance(Duration.ofMillis(2));
         assertThat(Duration.ofNanos(source.staleNanos())).isEqualTo(Duration.ofMillis(1));
+        answer = Mono.just(addresses("c"));
+        advance(INTERVAL);
+        assertThat(source.addresses()).isEqualTo(addresses("c"));
+    }
+
+    /** Another thread asks for the addresses while a look-up is answered before its start has returned. */
+    @Test
+    void goesOnLookingUpIfARefreshIsDueWhenTheAnswerArrivesAtOnce() {
+        start();
+        Sinks.One<List<InstanceAddress>> second = Sinks.one();
+        List<Mono<List<InstanceAddress>>> answers =
+                new ArrayList<>(List.of(Mono.just(addresses("a", "b")), second.asMono()));
+        answer = Mono.defer(() -> {
+            Mono<List<InstanceAddress>> next = answers.removeFirst();
+            if (!answers.isEmpty()) {
+                source.refresh();
+            }
+            return next;
+        });
+        source.refresh();
+        advance(Duration.ZERO);
+        assertThat(lookups).isEqualTo(3);
+        second.tryEmitValue(addresses("b", "c")).orThrow();
+        assertThat(source.addresses()).isEqualTo(addresses("b", "c"));
         answer = Mono.just(addresses("c"));
         advance(INTERVAL);
         assertThat(source.addresses()).isEqualTo(addresses("c"));

@@ -9,6 +9,7 @@ import io.weir.limit.Limit.Change;
 import io.weir.limit.Limit.Evidence;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -214,6 +215,55 @@ class AdaptiveLimitTest {
 
         assertThat(wide.value() < 100).isEqualTo(shrinks);
         assertThat(wide.beliefs().lastChange()).isEqualTo(shrinks ? Change.SHEDDING : Change.INITIAL);
+    }
+
+    /** A reload, and at the same moment an instance that leaves or returns. */
+    @Test
+    @Timeout(60)
+    void keepsTheBoundsOfAReloadWhileAnInstanceLeaves() throws InterruptedException {
+        int rounds = 20_000;
+        AtomicInteger begun = new AtomicInteger();
+        AtomicInteger scaled = new AtomicInteger();
+        Thread instances = Thread.ofPlatform().start(() -> {
+            for (int round = 2; round <= rounds; round++) {
+                while (begun.get() < round) {
+                    Thread.onSpinWait();
+                }
+                limit.scaleTo(round % 2 == 0 ? 1 : .5);
+                scaled.set(round);
+            }
+        });
+        int lost = 0;
+        for (int round = 2; round <= rounds; round++) {
+            begun.set(round);
+            limit.configure(new Bounds(round, round, round), DEADLINE);
+            while (scaled.get() < round) {
+                Thread.onSpinWait();
+            }
+            lost += limit.value() == round ? 0 : 1;
+        }
+        instances.join();
+        assertThat(lost).as("lost reloads").isZero();
+    }
+
+    /** Bursts with a minute between them: the rate is that of the bursts. */
+    @Test
+    void leavesTheTimeWithoutCallsOutOfTheRate() {
+        bring(limit, 2, 100, Evidence.ANSWERED, true);
+        now += 60_000 * MILLI;
+        bring(limit, 3, 100, Evidence.ANSWERED, true);
+
+        assertThat(limit.beliefs().answersPerSecond()).isBetween(60., 120.);
+    }
+
+    /** The window that the wait opens begins before the first end of a call. */
+    @Test
+    void judgesTheFirstCallsAfterAGrowthForOneThatWaits() {
+        limit.waited(DEADLINE / 4, 0);
+        now = DEADLINE / 4;
+        bring(limit, 4, 400, Evidence.ANSWERED, true);
+
+        assertThat(limit.beliefs().answersPerSecond()).isPositive();
     }
 
     @Test

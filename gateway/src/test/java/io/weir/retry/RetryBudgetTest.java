@@ -43,6 +43,17 @@ class RetryBudgetTest {
     }
 
     @Test
+    void allowsARetryAgainThatWasGivenBack() {
+        RetryBudget budget = new RetryBudget(new RetryBudgetProperties(0, 1), 0);
+        assertThat(budget.tryWithdraw(0)).isTrue();
+        assertThat(budget.tryWithdraw(0)).isFalse();
+
+        budget.giveBack();
+
+        assertThat(withdrawals(budget, 10, 0)).isEqualTo(1);
+    }
+
+    @Test
     void allowsTheFloorEverySecondWithoutTraffic() {
         RetryBudget budget = new RetryBudget(new RetryBudgetProperties(0, 3), 0);
 
