@@ -1,13 +1,10 @@
 package io.weir.perf;
 
 import java.nio.charset.StandardCharsets;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BiFunction;
 import java.util.function.Function;
-import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 import reactor.core.publisher.Mono;
-import reactor.core.publisher.Sinks;
 import reactor.netty.DisposableServer;
 import reactor.netty.http.server.HttpServer;
 import reactor.netty.http.server.HttpServerRequest;
@@ -15,15 +12,13 @@ import reactor.netty.http.server.HttpServerResponse;
 
 /**
  * A backend on Reactor Netty that is light enough to share a core with the load. Each answer has status 200
- * and the same body. While the backend hangs, requests wait.
+ * and the same body.
  */
 public final class LightBackend implements AutoCloseable {
 
     static final byte[] OK = "ok".getBytes(StandardCharsets.US_ASCII);
 
     private final DisposableServer server;
-    /** Completes when the backend heals; null while it does not hang. */
-    private final AtomicReference<Sinks.@Nullable Empty<Void>> hang = new AtomicReference<>();
 
     /**
      * Starts a backend.
@@ -32,11 +27,8 @@ public final class LightBackend implements AutoCloseable {
      * @param service completes when the answer is due
      */
     public LightBackend(int port, byte[] body, Function<HttpServerRequest, Mono<Void>> service) {
-        this.server = serve(port, (request, response) -> {
-            Sinks.Empty<Void> hanging = hang.get();
-            Mono<Void> healed = hanging == null ? Mono.empty() : hanging.asMono();
-            return healed.then(Mono.defer(() -> service.apply(request))).then(Mono.defer(() -> answer(response, body)));
-        });
+        this.server = serve(
+                port, (request, response) -> service.apply(request).then(Mono.defer(() -> answer(response, body))));
     }
 
     /** Starts a backend that answers {@code ok} on a free port. */
@@ -59,24 +51,12 @@ public final class LightBackend implements AutoCloseable {
         return server.port();
     }
 
-    public void hang() {
-        hang.set(Sinks.empty());
-    }
-
-    public void heal() {
-        Sinks.Empty<Void> hanging = hang.getAndSet(null);
-        if (hanging != null) {
-            hanging.tryEmitEmpty();
-        }
-    }
-
     void await() {
         server.onDispose().block();
     }
 
     @Override
     public void close() {
-        heal();
         server.disposeNow();
     }
 }

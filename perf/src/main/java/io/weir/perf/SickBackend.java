@@ -13,12 +13,13 @@ import reactor.netty.http.server.HttpServerRequest;
  * <p>Ten workers for calls of 50 ms make a capacity of 200 requests per second
  * ({@link WorkerService}). {@code /health} is answered at once, {@code /held/**} never. On the control
  * port, {@code PUT /faults} makes it hang, {@code DELETE /faults} heals it, and {@code GET /held} returns the
- * number of held requests.
+ * number of held requests. Requests that come while it hangs stay unanswered, also after it has healed.
  */
 final class SickBackend {
 
     private final WorkerService workers = new WorkerService(10, Duration.ofMillis(50));
     private final AtomicInteger held = new AtomicInteger();
+    private volatile boolean hangs;
 
     private SickBackend() {}
 
@@ -31,9 +32,9 @@ final class SickBackend {
             if (request.uri().equals("/held")) {
                 answer = Integer.toString(sick.held.get());
             } else if (request.method().equals(HttpMethod.PUT)) {
-                backend.hang();
+                sick.hangs = true;
             } else {
-                backend.heal();
+                sick.hangs = false;
             }
             return LightBackend.answer(response, answer.getBytes(StandardCharsets.UTF_8));
         });
@@ -41,6 +42,9 @@ final class SickBackend {
     }
 
     private Mono<Void> serve(HttpServerRequest request) {
+        if (hangs) {
+            return Mono.never();
+        }
         if (request.uri().startsWith("/held/")) {
             held.incrementAndGet();
             return Mono.<Void>never().doFinally(end -> held.decrementAndGet());

@@ -124,6 +124,8 @@ final class ClosedRounds {
                 "request", requestName,
                 "timeoutMillis", timeout.toMillis(),
                 "rounds", rounds.stream().map(CallersRound::plan).toList());
+        CallersRound first = rounds.getFirst();
+        context.warmsUpFor(first.label().equals(RunResult.WARM_UP) ? first.seconds() : 0);
         GatlingLoad load = context.load(new GatlingLoad.GatlingPlan("ClosedModel", label, settings, assertions, true));
         long at = load.awaitBegin();
         Map<CallersRound, Long> begun = new LinkedHashMap<>();
@@ -132,13 +134,15 @@ final class ClosedRounds {
             context.sleepUntil(begin);
             context.beginStep(begin, round.label(), round.x());
             begun.put(round, begin);
-            experiment.stepBegins(round.name(), service);
+            experiment.stepBegins(service);
             if (round.equals(rounds.getLast())) {
                 load.mayEnd();
             }
             context.sleepUntil(begin + 1000L * round.seconds());
             context.endStep();
-            experiment.stepEnds(round.name(), service, context);
+            if (!round.label().equals(RunResult.WARM_UP)) {
+                experiment.stepEnds(round.name(), service, context);
+            }
             at += 1000L * round.totalSeconds();
         }
         GatlingLoad.Result result = load.awaitEnd();

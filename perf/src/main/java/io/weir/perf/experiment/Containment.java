@@ -12,6 +12,7 @@ import io.weir.perf.run.TestServers.GatewayUnderTest;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.stream.Collectors;
 
 /**
  * One of two backends fails. What do the callers of its neighbour notice? The fronts are measured one after
@@ -19,9 +20,10 @@ import java.util.Map;
  *
  * <ul>
  *   <li>{@code protected}: the gateway with {@code config/local.yml}. It must contain every fault.
- *   <li>{@code unprotected}: the same gateway with {@code config/unprotected.yml} and one pool for all
- *       requests: the callers' connections, as many as the third front has threads. Reactor Netty's pools
- *       cannot be shared, because each belongs to one address.
+ *   <li>{@code unprotected}: the same gateway with {@code config/unprotected.yml}.
+ *   <li>{@code capped}: the same with one pool for all requests: the callers' connections, as many as the
+ *       last front has threads. The protected front has the same cap. Reactor Netty's pools cannot be shared,
+ *       because each belongs to one address.
  *   <li>{@code threads}: Spring MVC with 200 threads.
  *   <li>{@code target}: a gateway that runs elsewhere. It is measured alone, and must contain every fault.
  * </ul>
@@ -29,8 +31,8 @@ import java.util.Map;
 @Measures(
         name = "containment",
         question = "one backend hangs, slows, fails, resets, is overloaded: what do the callers of the others notice?",
-        quickMinutes = 8,
-        fullMinutes = 18,
+        quickMinutes = 11,
+        fullMinutes = 24,
         processes = 3,
         remote = true)
 class Containment extends Experiment {
@@ -48,6 +50,7 @@ class Containment extends Experiment {
     enum Front {
         PROTECTED,
         UNPROTECTED,
+        CAPPED,
         THREADS,
         TARGET;
 
@@ -60,7 +63,7 @@ class Containment extends Experiment {
      * The extent of the experiment.
      *
      * @param containing the fronts that must contain every fault
-     * @param shared the callers' connections, or the threads, of the fronts without compartments
+     * @param shared the callers' connections, or the threads, of all fronts but {@code unprotected}
      * @param required the assertions of the neighbour during a fault
      * @param sickRequired the assertions of the failing backend during a fault
      * @param healedRequired the assertions of the failing backend after a fault
@@ -83,7 +86,9 @@ class Containment extends Experiment {
             phases.thenFault(quick ? 5 : 15, fault, quick ? 10 : 30, quick ? 5 : 15);
         }
         return new ContainmentExtent(
-                remote ? List.of(Front.TARGET) : List.of(Front.PROTECTED, Front.UNPROTECTED, Front.THREADS),
+                remote
+                        ? List.of(Front.TARGET)
+                        : List.of(Front.PROTECTED, Front.UNPROTECTED, Front.CAPPED, Front.THREADS),
                 List.of(Front.PROTECTED, Front.TARGET),
                 200,
                 new NeighbourLoad(phases, 80, 100, 500),
@@ -103,11 +108,14 @@ class Containment extends Experiment {
         }
         context.note(String.format(
                 Locale.ROOT,
-                "protected: config/local.yml. unprotected: the same gateway with config/unprotected.yml, without"
-                        + " deadline, breaker and bulkhead, and with %1$d connections for all callers, which its"
-                        + " backends share as those of the third front share its %1$d threads. threads: Spring MVC. p99"
-                        + " includes all requests, with any outcome.",
+                "protected: config/local.yml with %1$d connections for all callers. unprotected: the same gateway with"
+                        + " config/unprotected.yml, without deadline, breaker and bulkhead, and without that cap."
+                        + " capped: unprotected with the cap. threads: Spring MVC with %1$d threads. p99 includes all"
+                        + " requests, with any outcome.",
                 extent.shared()));
+        context.property("panels", extent.fronts().stream().map(Front::label).collect(Collectors.joining(",")));
+        context.property("limits", extent.shared() + " callers' connections or threads; unprotected: no cap");
+        String cap = "--weir.edge.max-connections=" + extent.shared();
         List<RunningServer> backends = List.of();
         for (Front front : extent.fronts()) {
             if (backends.isEmpty()) {
@@ -118,13 +126,9 @@ class Containment extends Experiment {
             context.progress(front.label() + " starts");
             RunningServer door =
                     switch (front) {
-                        case PROTECTED -> servers.gateway("local.yml", sick, neighbour);
-                        case UNPROTECTED ->
-                            servers.gateway(
-                                    "unprotected.yml",
-                                    sick,
-                                    neighbour,
-                                    "--weir.edge.max-connections=" + extent.shared());
+                        case PROTECTED -> servers.gateway("local.yml", sick, neighbour, cap);
+                        case UNPROTECTED -> servers.gateway("unprotected.yml", sick, neighbour);
+                        case CAPPED -> servers.gateway("unprotected.yml", sick, neighbour, cap);
                         case THREADS -> servers.threadFront(extent.shared(), sick, neighbour);
                         case TARGET -> throw new IllegalArgumentException("the target runs elsewhere");
                     };

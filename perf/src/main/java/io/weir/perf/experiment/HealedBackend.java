@@ -6,7 +6,10 @@ import io.weir.perf.result.Requests;
 import io.weir.perf.run.Experiment;
 import io.weir.perf.run.Experiment.Measures;
 import io.weir.perf.run.ExperimentContext;
+import io.weir.perf.run.Host;
 import io.weir.perf.run.LoadAssertion;
+import io.weir.perf.run.RunningServer;
+import io.weir.perf.run.TestServers;
 import io.weir.perf.run.TestServers.GatewayUnderTest;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -17,11 +20,12 @@ import java.util.TreeMap;
 
 /**
  * A backend hangs for 1, 5 and 30 seconds. How long after it has healed are its callers served again? The
- * recovery is the first moment after the heal from which 99 of 100 consecutive requests succeed. Probes have
- * jitter, so each fault is repeated, and the median counts.
+ * recovery is the first moment after the heal from which 99 of 100 consecutive requests succeed. The backend
+ * heals at a random moment and never answers what it swallowed, so the recovery includes the wait for the
+ * next probe. Each fault is repeated, and the median counts.
  *
- * <p>Limitation: when the simulator heals, it answers the requests that it held. A probe that hangs at that
- * moment succeeds at once, so the wait for the next probe is not measured.
+ * <p>Limitation: a simulator behind a gateway elsewhere answers the requests that it held when it heals. A
+ * probe that hangs at that moment succeeds at once, so the wait for the next probe is not measured.
  */
 @Measures(
         name = "recovery",
@@ -34,6 +38,10 @@ final class HealedBackend extends Experiment {
 
     private static final String CALLER = "caller";
     private static final int CONSECUTIVE = 100;
+    /** Half of what the backend can serve. */
+    private static final int RATE = 100;
+
+    private static final long SEED = 20_261_123;
     private static final List<Integer> FAULT_SECONDS = List.of(1, 5, 30);
 
     private static Phases phases(boolean quick) {
@@ -48,18 +56,22 @@ final class HealedBackend extends Experiment {
 
     @Override
     public void run(ExperimentContext context) throws InterruptedException {
-        GatewayUnderTest tested = context.servers().localGateway();
-        context.note("When it heals, the simulator answers the requests that it held: a probe that hangs then succeeds"
-                + " at once, so the wait for the next probe is not measured.");
+        GatewayUnderTest tested = context.isRemote() ? context.servers().localGateway() : swallowing(context);
+        if (context.isRemote()) {
+            context.note("When it heals, the simulator answers the requests that it held: a probe that hangs then"
+                    + " succeeds at once, so the wait for the next probe is not measured.");
+        }
+        context.fact("seed", SEED, "");
         Phases phases = phases(context.quick());
         PhasedLoad load = new PhasedLoad(context, "gateway", tested.gateway().url(), 5, phases)
-                .callers(CALLER, "/mvc/delay?ms=20", 100)
+                .callers(CALLER, context.isRemote() ? "/mvc/delay?ms=20" : "/mvc/work", RATE)
+                .healAtRandom(SEED)
                 .require(PhasedLoad::isAfter, CALLER, List.of(LoadAssertion.successPercent(80)));
         load.runFaults("", tested.backend(), fault -> "{\"kind\": \"hang\"}");
         Map<Integer, List<Double>> recoveries = new TreeMap<>();
         for (int fault : phases.faults()) {
             int after = fault + 1;
-            double seconds = secondsUntilServed(load.requests(after, CALLER), load.beginMillis(after));
+            double seconds = secondsUntilServed(load.requests(after, CALLER), load.healMillis(fault));
             boolean recovered = !Double.isNaN(seconds);
             context.require(
                     phases.name(after) + ": callers are served again within the phase",
@@ -73,6 +85,14 @@ final class HealedBackend extends Experiment {
             context.fact("recovery.median." + length + "s", Requests.median(seconds), "s");
             context.fact("recovery.worst." + length + "s", Collections.max(seconds), "s");
         });
+    }
+
+    /** The gateway before a backend that never answers what came while it hung. */
+    private static GatewayUnderTest swallowing(ExperimentContext context) throws InterruptedException {
+        RunningServer backend = PeerComparison.startSick("sick", Host.freePort(), context);
+        RunningServer gateway = context.servers().gateway("local.yml", backend, backend);
+        TestServers.awaitReadiness(context.processes(), gateway);
+        return new GatewayUnderTest(context.servers().ready(gateway, "/mvc/work"), backend);
     }
 
     /** From the heal to the first of 100 consecutive requests of which 99 succeed; NaN if there are none. */

@@ -30,8 +30,13 @@ final class Metastable extends Experiment {
     private static final int OVERLOAD_RATE = 800;
     private static final int OVERLOAD_SECONDS = 15;
 
-    private static Phases phases(boolean quick) {
-        return new Phases(quick ? 20 : 30).thenFault(10, PhasedLoad.OVERLOAD, OVERLOAD_SECONDS, quick ? 20 : 60);
+    /** What must recover warms up with an overload, too; without a gateway, it would decide the result. */
+    private static Phases phases(boolean quick, boolean warmOverload) {
+        Phases phases = new Phases(quick ? 20 : 30);
+        if (warmOverload) {
+            phases.then(PhasedLoad.OVERLOAD, 6).then("settle", 6);
+        }
+        return phases.thenFault(10, PhasedLoad.OVERLOAD, OVERLOAD_SECONDS, quick ? 20 : 60);
     }
 
     @Override
@@ -53,29 +58,33 @@ final class Metastable extends Experiment {
     private static void measure(String label, RunningServer door, String path, ExperimentContext context)
             throws InterruptedException {
         boolean mustRecover = !label.equals("direct");
-        PhasedLoad load = new PhasedLoad(context, label, door.url(), 1, phases(context.quick()))
+        Phases phases = phases(context.quick(), mustRecover);
+        int after = phases.size() - 1;
+        PhasedLoad load = new PhasedLoad(context, label, door.url(), 1, phases)
                 .callers(CALLER, path, RATE, OVERLOAD_RATE)
                 .binding(mustRecover);
         if (mustRecover) {
             load.require(PhasedLoad::isAfter, CALLER, List.of(LoadAssertion.successPercent(95)));
         }
         load.run((phase, name, at) -> {
-            if (name.equals(PhasedLoad.CALM)) {
-                context.beginStep(at, label, "");
-            } else if (PhasedLoad.isAfter(name)) {
+            // A step for each phase: an average over all of them would hide a saturated generator.
+            if (phase >= after - 2) {
+                context.beginStep(at, label + ": " + (phase == after ? "after" : name), "");
+            }
+            if (phase == after) {
                 context.span(PhasedLoad.OVERLOAD, load.beginMillis(phase - 1), at);
             }
         });
-        double goodput = load.requests(2, CALLER).successes().size() / (double) OVERLOAD_SECONDS;
+        double goodput = load.requests(after - 1, CALLER).successes().size() / (double) OVERLOAD_SECONDS;
         if (label.equals("target")) {
             // The capacity of a backend elsewhere is unknown.
             context.fact(label + ".overload.throughput", goodput, "1/s");
         } else {
             context.fact(label + ".overload.goodput", 100 * goodput / CAPACITY, "% of its capacity");
         }
-        Requests after = load.requests(3, CALLER);
-        context.fact(label + ".after.success", after.successPercent(), "%");
-        double seconds = HealedBackend.secondsUntilServed(after, load.beginMillis(3));
+        Requests requests = load.requests(after, CALLER);
+        context.fact(label + ".after.success", requests.successPercent(), "%");
+        double seconds = HealedBackend.secondsUntilServed(requests, load.beginMillis(after));
         context.fact(label + ".back", Double.isNaN(seconds) ? 0 : 1, "(1: it came back)");
         if (!Double.isNaN(seconds)) {
             context.fact(label + ".back.seconds", seconds, "s");

@@ -15,14 +15,16 @@ import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
+import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Compares Weir with other proxies, one after the other, with limits as equal as possible.
+ * Compares Weir with other proxies, with limits as equal as possible: their rates in alternating rounds, the
+ * rest one after the other.
  *
  * <ul>
  *   <li>Forwarding: the maximum rate over 32 connections to a backend that answers at once.
@@ -46,6 +48,7 @@ class PeerComparison extends Experiment {
 
     static final String HANG = "hang";
     private static final String WRK = "wrk";
+    private static final int MIN_WARM_UP_SECONDS = 5;
 
     /**
      * The extent of the experiment.
@@ -71,7 +74,7 @@ class PeerComparison extends Experiment {
     }
 
     static Phases phases(int calmSeconds, int faultSeconds, int afterSeconds) {
-        return new Phases(calmSeconds + 1)
+        return new Phases(Math.max(MIN_WARM_UP_SECONDS, calmSeconds + 1))
                 .thenFault(calmSeconds, HANG, faultSeconds, afterSeconds)
                 .thenFault(calmSeconds, PhasedLoad.OVERLOAD, faultSeconds, afterSeconds);
     }
@@ -80,7 +83,7 @@ class PeerComparison extends Experiment {
         Phases phases = quick ? phases(2, 5, 4) : phases(10, 15, 15);
         NeighbourLoad load = new NeighbourLoad(phases, 100, 100, 800);
         List<PeerProxy> all = List.of(PeerProxy.values());
-        return new ComparisonExtent(all, quick ? 20 : 60, quick ? 1 : 3, quick ? 3 : 10, load, 10_000, 97, 80);
+        return new ComparisonExtent(all, quick ? 20 : 60, quick ? 3 : 5, quick ? 2 : 10, load, 10_000, 97, 80);
     }
 
     @Override
@@ -105,22 +108,29 @@ class PeerComparison extends Experiment {
         try (Socket gone = new Socket()) {
             gone.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
             int served = startServed(context);
+            List<PeerMeasurement> proxies = new ArrayList<>();
             for (PeerProxy peer : extent.installed()) {
-                Places ofSick = places(served, gone.getLocalPort(), Host.freePort(), openFiles, context);
-                RunningServer sick = startSick(ofSick, context);
-                Supplier<Places> places = () -> places(served, gone.getLocalPort(), sick.port(), openFiles, context);
-                PeerMeasurement proxy = PeerMeasurement.start(peer, places.get(), sick, extent, context);
-                if (Host.has(WRK)) {
-                    proxy.measureSpeed();
+                RunningServer sick = startSick("sick-" + peer.label(), Host.freePort(), context);
+                Places places = places(served, gone.getLocalPort(), sick.port(), openFiles, context);
+                proxies.add(PeerMeasurement.start(peer, places, sick, extent, context));
+            }
+            if (Host.has(WRK)) {
+                for (PeerMeasurement proxy : proxies) {
+                    proxy.warmUp();
                 }
+                PeerRates.measure(proxies, extent.rounds(), Duration.ofSeconds(extent.roundSeconds()), context);
+            }
+            for (PeerMeasurement proxy : proxies) {
                 proxy.measureFaults();
                 proxy.stop();
                 if (Host.has(WRK)) {
-                    PeerMeasurement fresh = PeerMeasurement.start(peer, places.get(), sick, extent, context);
+                    Places places =
+                            places(served, gone.getLocalPort(), proxy.sick().port(), openFiles, context);
+                    PeerMeasurement fresh = PeerMeasurement.start(proxy.peer(), places, proxy.sick(), extent, context);
                     fresh.measureMemory(waiting);
                     fresh.stop();
                 }
-                context.stop(sick);
+                context.stop(proxy.sick());
             }
         } catch (IOException e) {
             throw new UncheckedIOException(e);
@@ -145,6 +155,7 @@ class PeerComparison extends Experiment {
                     .formatted(openFiles, waiting, extent.waiting(), PeerProxy.OPEN_FILES));
         }
         context.note("The backends share the generator's cores.");
+        context.property("limits", context.cores() + " cores each, and the limits of perf/peers");
         context.property("warm-up", extent.warmUpSeconds() + " s for each peer");
         if (context.quick()) {
             context.note("The warm-up of a quick run is too short for programs on a JVM (weir, plain-gateway, bare) to"
@@ -177,9 +188,11 @@ class PeerComparison extends Experiment {
         return places.port();
     }
 
-    private static RunningServer startSick(Places places, ExperimentContext context) throws InterruptedException {
+    /** Starts the backend with ten workers for calls of 50 ms, which can hang. */
+    static RunningServer startSick(String name, int port, ExperimentContext context) throws InterruptedException {
+        Places places = places(0, 0, port, PeerProxy.OPEN_FILES, context);
         List<String> command = PeerProxy.command(context, "${PEER} sick ${SICK_PORT} ${MANAGEMENT_PORT}", "", places);
-        ManagedProcess process = context.processes().start(Role.GENERATOR, "sick", command, Map.of());
+        ManagedProcess process = context.processes().start(Role.GENERATOR, name, command, Map.of());
         RunningServer sick = RunningServer.local(process, places.sick(), places.managementPort());
         return context.servers().ready(sick, "/health");
     }

@@ -28,7 +28,6 @@ record PeerMeasurement(
     private static final int CONNECTIONS = 32;
     private static final int WAITING_PORTIONS = 10;
     private static final double CAPACITY = 200;
-    private static final double BUSY_PERCENT = 90;
     private static final int TIMEOUT_SECONDS = 2;
 
     /** Starts the proxy; returns when it answers for both backends. */
@@ -49,16 +48,15 @@ record PeerMeasurement(
         context.processes().stop(proxy);
     }
 
-    void measureSpeed() throws InterruptedException {
-        context.progress(peer.label() + " warms up");
+    String label() {
+        return peer.label();
+    }
+
+    void warmUp() throws InterruptedException {
+        context.progress(label() + " warms up");
         Duration time = Duration.ofSeconds(extent.warmUpSeconds());
         warmUp(time, "/served/1");
         warmUp(time.dividedBy(2), "/gone/1");
-        context.beginStep(peer.label() + ": forwarding");
-        measureRate(peer.label() + ".forward", "/served/1", false);
-        context.beginStep(peer.label() + ": refusal");
-        measureRate(peer.label() + ".refuse", "/gone/1", true);
-        context.endStep();
     }
 
     private void warmUp(Duration time, String path) throws InterruptedException {
@@ -69,41 +67,8 @@ record PeerMeasurement(
         }
     }
 
-    private Wrk load(Duration time, String path) throws InterruptedException {
+    Wrk load(Duration time, String path) throws InterruptedException {
         return Wrk.run(context.processes(), List.of(), CONNECTIONS, time, places.url(path));
-    }
-
-    /** Records the median rate of the rounds; no figure if a request was not answered. */
-    private void measureRate(String fact, String path, boolean refused) throws InterruptedException {
-        List<Double> rates = new ArrayList<>();
-        Duration before = proxy.cpuTime();
-        double seconds = 0;
-        long requests = 0;
-        for (int i = 0; i < extent.rounds(); i++) {
-            try {
-                Wrk result = load(Duration.ofSeconds(extent.roundSeconds()), path);
-                if (result.refused() != (refused ? result.requests() : 0)) {
-                    context.note(fact + ": " + result.refused() + " of " + result.requests() + " answers were not 2xx"
-                            + " (expected: " + (refused ? "all" : "none") + ").");
-                }
-                rates.add(result.perSecond());
-                requests += result.requests();
-                // Without the start and the end of wrk.
-                seconds += result.requests() / result.perSecond();
-            } catch (Wrk.UnansweredException e) {
-                context.note(fact + ": no figure, because some requests were not answered.");
-                return;
-            }
-        }
-        Duration used = proxy.cpuTime().minus(before);
-        double busy = busyPercent(used, seconds, context.cores());
-        context.fact(fact + (busy < BUSY_PERCENT ? ".rate.at-least" : ".rate"), Requests.median(rates), "1/s");
-        context.fact(fact + ".busy", busy, "% of its cores");
-        context.fact(fact + ".cpu", used.toNanos() / 1000.0 / requests, "µs each");
-    }
-
-    static double busyPercent(Duration used, double seconds, int cores) {
-        return 100 * used.toNanos() / 1e9 / seconds / cores;
     }
 
     void measureFaults() throws InterruptedException {

@@ -7,8 +7,11 @@ import io.weir.perf.run.GatlingLoad;
 import io.weir.perf.run.LoadAssertion;
 import io.weir.perf.run.RunningServer;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Random;
+import java.util.function.IntSupplier;
 import java.util.function.Predicate;
 import java.util.function.UnaryOperator;
 import java.util.stream.IntStream;
@@ -19,10 +22,11 @@ final class PhasedLoad {
     static final String CALM = "calm";
     static final String OVERLOAD = "overload";
     private static final String AFTER = "after ";
+    private static final int MAX_HEAL_DELAY_MILLIS = 1000;
 
     private record TimedPhase(String name, int seconds) {}
 
-    private record CallersPlan(String name, String path, int rate, int overloadRate) {}
+    private record CallersPlan(String name, String path, int rate, int overloadRate, boolean exponential) {}
 
     /** The phases, in order; the first one is the warm-up. */
     static final class Phases {
@@ -77,7 +81,10 @@ final class PhasedLoad {
     private final List<CallersPlan> callers = new ArrayList<>();
     private final List<LoadAssertion> assertions = new ArrayList<>();
     private final List<Long> beginMillis = new ArrayList<>();
+    private final Map<Integer, Long> healMillis = new HashMap<>();
     private boolean binding = true;
+    private boolean exponential;
+    private IntSupplier healDelayMillis = () -> 0;
     private Requests requests = new Requests(List.of());
 
     /** A load on a URL; its callers wait for an answer for as long as the timeout. */
@@ -95,7 +102,20 @@ final class PhasedLoad {
 
     /** Callers with a different rate in the phase {@link #OVERLOAD}. */
     PhasedLoad callers(String name, String path, int rate, int overloadRate) {
-        callers.add(new CallersPlan(name, path, rate, overloadRate));
+        callers.add(new CallersPlan(name, path, rate, overloadRate, exponential));
+        return this;
+    }
+
+    /** The times between arrivals are exponential, so that requests queue; of callers added from now on. */
+    PhasedLoad exponential() {
+        exponential = true;
+        return this;
+    }
+
+    /** Faults heal up to a second after their phase, at random: between two probes, for instance. */
+    PhasedLoad healAtRandom(long seed) {
+        Random random = new Random(seed);
+        healDelayMillis = () -> random.nextInt(MAX_HEAL_DELAY_MILLIS);
         return this;
     }
 
@@ -134,8 +154,11 @@ final class PhasedLoad {
             if (name.equals(CALM)) {
                 context.beginStep(at, stepPrefix + phases.name(phase + 1), "");
             } else if (isAfter(name)) {
+                context.sleepUntil(at + healDelayMillis.getAsInt());
+                long heals = context.nowMillis();
                 backend.heal();
-                context.span(phases.name(phase - 1), beginMillis(phase - 1), at);
+                healMillis.put(phase - 1, heals);
+                context.span(phases.name(phase - 1), beginMillis(phase - 1), heals);
             } else if (isFault(name) && !faults.apply(name).isEmpty()) {
                 backend.setFault(faults.apply(name));
             }
@@ -145,6 +168,7 @@ final class PhasedLoad {
     GatlingLoad.Result run(PhaseListener listener) throws InterruptedException {
         Map<String, ?> settings =
                 Map.of("url", url, "timeoutMillis", 1000 * timeoutSeconds, "callers", callers, "phases", phases.all);
+        context.warmsUpFor(phases.all.getFirst().seconds());
         GatlingLoad load = context.load(new GatlingLoad.GatlingPlan("OpenModel", label, settings, assertions, binding));
         beginMillis.add(load.awaitBegin());
         context.goesOnUntil(beginMillis(0) + 1000L * phases.seconds());
@@ -166,6 +190,11 @@ final class PhasedLoad {
 
     long endMillis(int phase) {
         return beginMillis(phase) + 1000L * seconds(phase);
+    }
+
+    /** When a fault healed; it began with its phase. */
+    long healMillis(int fault) {
+        return healMillis.getOrDefault(fault, endMillis(fault));
     }
 
     int seconds(int phase) {

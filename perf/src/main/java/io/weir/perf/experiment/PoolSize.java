@@ -1,16 +1,18 @@
 package io.weir.perf.experiment;
 
-import io.weir.perf.result.RunResult;
+import io.weir.perf.experiment.ClosedRounds.RequestMode;
 import io.weir.perf.run.Experiment.Measures;
 import io.weir.perf.run.ExperimentContext;
 import io.weir.perf.run.LoadAssertion;
 import io.weir.perf.run.RunningServer;
 import java.util.List;
+import java.util.Map;
 
 /**
- * Clients of a pool of threads with an unbounded queue. The service measures the figures by Little's law:
+ * Clients of a pool of threads with a queue for all. The service measures the figures by Little's law:
  * active requests λ · W, the share of the response time that is dead time, and completed ("retired")
- * requests.
+ * requests. A pool whose queue is bounded by 100 gets 150 requests at once: ten are served, a hundred wait,
+ * and the others get 503.
  */
 @Measures(
         name = "pool-size",
@@ -19,8 +21,7 @@ import java.util.List;
         fullMinutes = 6)
 class PoolSize extends ClosedExperiment {
 
-    private static final String RETIRED = "sim_pool_retired_total";
-    private double retiredBefore;
+    private static final String OVERFLOW = "overflow";
 
     /** The service's window is a second shorter than the step, so that its figures are the step's. */
     static ClosedRounds pool(int clients, int threads, int warmUpSeconds, int seconds) {
@@ -35,20 +36,42 @@ class PoolSize extends ClosedExperiment {
     List<ClosedRounds> services(boolean quick) {
         int seconds = quick ? 8 : 60;
         return List.of(
-                pool(1, 1, 5, seconds), pool(10, 1, 5, seconds), pool(10, 4, 5, seconds), pool(10, 8, 5, seconds));
+                pool(1, 1, 5, seconds),
+                pool(10, 1, 5, seconds),
+                pool(10, 4, 5, seconds),
+                pool(10, 8, 5, seconds),
+                overflow());
+    }
+
+    /** No request completes while the others arrive. */
+    private static ClosedRounds overflow() {
+        return new ClosedRounds(
+                        OVERFLOW,
+                        "work",
+                        "mvc-jdbc",
+                        "--sim.pool.workers=10",
+                        "--sim.pool.queue-capacity=100",
+                        "--sim.pool.service-time=500ms")
+                .warmUp("/work", 10, 5)
+                .then(RequestMode.ONCE, OVERFLOW, "/work", 150, 8, LoadAssertion.SOME_FAIL);
     }
 
     @Override
-    void stepBegins(String step, RunningServer service) {
-        retiredBefore = service.metric(RETIRED);
+    void record(List<ClosedRounds> services, ExperimentContext context) {
+        long refused =
+                services.getLast().requests(OVERFLOW).count(one -> one.outcome().equals("status-503"));
+        context.fact(OVERFLOW + ".refused", (double) refused, "requests");
+    }
+
+    @Override
+    Map<String, String> counters() {
+        return Map.of("retired", "sim_pool_retired_total");
     }
 
     @Override
     void stepEnds(String step, RunningServer service, ExperimentContext context) {
-        if (!step.equals(RunResult.WARM_UP)) {
-            context.fact(step + ".active", service.metric("sim_pool_active_average"), "requests");
-            context.fact(step + ".dead-time", service.metric("sim_pool_dead_time_ratio"), "of 1");
-            context.fact(step + ".retired", service.metric(RETIRED) - retiredBefore, "requests");
-        }
+        super.stepEnds(step, service, context);
+        context.fact(step + ".active", service.metric("sim_pool_active_average"), "requests");
+        context.fact(step + ".dead-time", service.metric("sim_pool_dead_time_ratio"), "of 1");
     }
 }

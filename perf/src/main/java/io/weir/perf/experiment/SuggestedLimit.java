@@ -18,6 +18,7 @@ import java.util.TreeMap;
 /**
  * Does the limit that the gateway suggests by Little's law hold the throughput with the least waiting? A
  * backend with a capacity of 200 requests per second, ten at a time, gets 150 per second and queues the rest.
+ * Callers arrive with exponential times between them, so that some wait.
  * The gateway suggests a limit while its own limit is wide. Then multiples of the suggestion are set under
  * the same load.
  */
@@ -66,6 +67,7 @@ final class SuggestedLimit extends Experiment {
         TestServers.awaitReadiness(context.processes(), gateway);
         gateway.setLimit("mvc", WIDE_LIMIT);
         PhasedLoad load = new PhasedLoad(context, "gateway", gateway.url(), 5, phases(context.quick()))
+                .exponential()
                 .callers(CALLER, "/mvc/work", 150)
                 .require(SUGGESTED::equals, CALLER, List.of(LoadAssertion.successPercent(97)));
         double[] suggestion = new double[1];

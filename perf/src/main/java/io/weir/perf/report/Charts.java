@@ -1,12 +1,13 @@
 package io.weir.perf.report;
 
 import java.awt.Color;
+import java.awt.image.BufferedImage;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import javax.imageio.ImageIO;
 import org.knowm.xchart.BitmapEncoder;
 import org.knowm.xchart.CategoryChart;
 import org.knowm.xchart.XYChart;
@@ -22,7 +23,7 @@ record Charts(Path directory, List<Plot> written) {
     /** The lower end of logarithmic scales: 0.1 ms. */
     private static final double LOGARITHMIC_MIN = 0.1;
 
-    private static final int WIDTH = 960;
+    static final int WIDTH = 960;
     private static final int HEIGHT = 340;
     private static final Color[] SERIES = {
         new Color(0x0b5cd6), new Color(0xa46200), new Color(0x1f7d52), new Color(0xcc2b38),
@@ -108,8 +109,12 @@ record Charts(Path directory, List<Plot> written) {
     }
 
     void save(Chart<?, ?> chart, String name, String title) throws IOException {
+        save(BitmapEncoder.getBufferedImage(chart), name, title);
+    }
+
+    void save(BufferedImage image, String name, String title) throws IOException {
         String file = name.replaceAll("[^A-Za-z0-9._-]+", "-") + ".png";
-        Files.write(directory.resolve(file), BitmapEncoder.getBitmapBytes(chart, BitmapEncoder.BitmapFormat.PNG));
+        ImageIO.write(image, "png", directory.resolve(file).toFile());
         written.add(new Plot("plots/" + file, title));
     }
 }

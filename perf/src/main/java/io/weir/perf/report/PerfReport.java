@@ -15,15 +15,16 @@ import org.springframework.util.FileSystemUtils;
  * {@code perf/report}: writes the pages of all runs in a directory from their raw files: {@code [--keep TO]
  * [DIR]}, default {@code perf/results}. The launcher checks the arguments.
  *
- * <p>{@code --keep} writes them to another directory, small enough for Git: with the figures of each step,
- * without logs and without the rows of each request and second. Pages cannot be made again from what is kept.
+ * <p>{@code --keep} writes them to another directory, small enough for Git: with the raw data of all plots,
+ * compressed, without logs and Gatling's reports. {@code perf/report} on that directory makes the same pages
+ * again. Only valid runs of one commit are kept together.
  */
 public final class PerfReport {
 
-    /** Replaces {@code run.properties} in a kept run, so that its page is not made again. */
-    static final String KEPT_PROPERTIES = "made-with.properties";
+    /** The page that marks a kept set. */
+    private static final String KEPT_PAGE = "README.md";
 
-    private static final List<String> KEPT = List.of("steps.csv", "spans.csv", "facts.csv", "assertions.csv");
+    private static final long MAX_KEPT_BYTES = 3_000_000;
 
     private PerfReport() {}
 
@@ -37,7 +38,8 @@ public final class PerfReport {
         int options = keep ? 2 : 0;
         Path results = args.length > options ? Path.of(args[options]) : Path.of("perf", "results");
         Path pages = keep ? Path.of(args[1]) : results;
-        List<String> errors = write(results, pages);
+        List<String> errors = new ArrayList<>(keep ? keep(results, pages) : List.of());
+        errors.addAll(write(pages));
         errors.forEach(System.err::println);
         System.out.println(pages.resolve("index.html"));
         return errors.isEmpty() ? 0 : 1;
@@ -50,56 +52,73 @@ public final class PerfReport {
      * @return the errors in raw files; these runs have no page
      */
     public static List<String> write(Path results) throws IOException {
-        return write(results, results);
-    }
-
-    /** Writes the pages to another directory, by experiment; replaces kept runs of the same experiments. */
-    private static List<String> write(Path results, Path to) throws IOException {
-        boolean keep = !to.equals(results);
-        Claims claims = Claims.shipped();
         List<String> errors = new ArrayList<>();
         List<ReportPages.WrittenPage> pages = new ArrayList<>();
         for (Path directory : runs(results)) {
             try {
-                if (!keep) {
-                    Files.deleteIfExists(directory.resolve("index.html"));
-                }
-                RunResult run = RunResult.read(directory);
-                if (keep && !run.invalidReason().isEmpty()) {
-                    errors.add(directory + ": not a valid result: " + run.invalidReason());
-                } else {
-                    pages.add(ReportPages.write(to, keep ? copySmallFiles(run, to) : run, claims));
-                }
+                Files.deleteIfExists(directory.resolve("index.html"));
+                pages.add(ReportPages.write(results, RunResult.read(directory)));
             } catch (InvalidFileException e) {
                 errors.add(String.valueOf(e.getMessage()));
             }
         }
         pages.sort(Comparator.comparing(ReportPages.WrittenPage::path));
-        ReportPages.fill("index.html", to.resolve("index.html"), pages);
-        if (keep) {
-            ReportPages.fill("kept.md", to.resolve("README.md"), pages);
+        ReportPages.fill("index.html", results.resolve("index.html"), pages);
+        if (Files.exists(results.resolve(KEPT_PAGE))) {
+            ReportPages.fill("kept.md", results.resolve(KEPT_PAGE), pages);
+            checkKept(results, pages, errors);
         }
         return errors;
     }
 
-    private static RunResult copySmallFiles(RunResult run, Path kept) throws IOException {
-        Path to = kept.resolve(run.property("experiment"));
-        FileSystemUtils.deleteRecursively(to);
-        Files.createDirectories(to);
-        for (String name : KEPT) {
-            Path file = run.directory().resolve(name);
-            if (Files.exists(file)) {
-                Files.copy(file, to.resolve(name));
+    /** Keeps all valid runs by experiment; replaces kept runs of the same experiments. */
+    private static List<String> keep(Path results, Path kept) throws IOException {
+        List<String> errors = new ArrayList<>();
+        for (Path directory : runs(results)) {
+            try {
+                RunResult run = RunResult.read(directory);
+                if (run.invalidReason().isEmpty()) {
+                    Path to = kept.resolve(run.property("experiment"));
+                    FileSystemUtils.deleteRecursively(to);
+                    run.keepIn(to);
+                } else {
+                    errors.add(directory + ": not a valid result: " + run.invalidReason());
+                }
+            } catch (InvalidFileException e) {
+                errors.add(String.valueOf(e.getMessage()));
             }
         }
-        Files.copy(run.directory().resolve(RunResult.PROPERTIES), to.resolve(KEPT_PROPERTIES));
-        return run.keptIn(to);
+        Files.writeString(Files.createDirectories(kept).resolve(KEPT_PAGE), "");
+        return errors;
     }
 
+    /** A kept set is small, and from one commit. */
+    private static void checkKept(Path kept, List<ReportPages.WrittenPage> pages, List<String> errors)
+            throws IOException {
+        try (Stream<Path> files = Files.walk(kept)) {
+            long bytes = files.mapToLong(
+                            file -> file.toFile().isFile() ? file.toFile().length() : 0)
+                    .sum();
+            if (bytes > MAX_KEPT_BYTES) {
+                errors.add("%s: %d bytes (expected: at most %d)".formatted(kept, bytes, MAX_KEPT_BYTES));
+            }
+        }
+        List<String> commits = pages.stream()
+                .map(page -> page.run().property("gateway.commit"))
+                .filter(commit -> !commit.isEmpty())
+                .distinct()
+                .toList();
+        if (commits.size() > 1) {
+            errors.add(kept + ": runs of the commits " + String.join(", ", commits) + " (expected: one)");
+        }
+    }
+
+    /** The directories of runs; those of a kept set only if the set itself is named. */
     private static List<Path> runs(Path results) throws IOException {
         try (Stream<Path> files = Files.walk(results)) {
             return files.filter(file -> file.endsWith(RunResult.PROPERTIES))
                     .map(Path::getParent)
+                    .filter(run -> results.equals(run.getParent()) || !Files.exists(run.resolveSibling(KEPT_PAGE)))
                     .toList();
         }
     }

@@ -3,8 +3,8 @@ package io.weir.perf.report;
 import com.samskivert.mustache.Mustache;
 import com.samskivert.mustache.Template;
 import io.weir.perf.report.Claims.Agreement;
-import io.weir.perf.report.Claims.Claim;
 import io.weir.perf.report.Claims.ComparedClaim;
+import io.weir.perf.result.Claim;
 import io.weir.perf.result.Request;
 import io.weir.perf.result.RunFigures;
 import io.weir.perf.result.RunResult;
@@ -36,7 +36,16 @@ final class ReportPages {
 
     /** Properties with their own place on the page. */
     private static final Set<String> SHOWN_APART = Set.of(
-            "experiment", "mode", "question", "command", "limit.sentence", "valid", "invalid.why", "notes", "compare");
+            "experiment",
+            "mode",
+            "question",
+            "command",
+            "limit.sentence",
+            "valid",
+            "invalid.why",
+            "notes",
+            "compare",
+            "panels");
 
     private static final List<String> REQUEST_FIGURES = List.of(
             "requests took-seconds throughput success-percent mean-ms p50-ms p90-ms p99-ms max-ms".split(" ", -1));
@@ -44,12 +53,15 @@ final class ReportPages {
             List.of("cpu-percent cpu-micros-per-request rss-mb rss-kb-per-request threads connections".split(" ", -1));
 
     /** A run with a page, for the templates. {@code path} is the run's directory, relative to the index. */
-    record WrittenPage(RunResult run, String path, List<ComparedClaim> claims, List<String> gatlingReports) {
+    record WrittenPage(
+            RunResult run, String path, List<ComparedClaim> claims, Checklist checklist, List<String> gatlingReports) {
 
         Map<String, Object> values() {
             Map<String, Object> values = new TreeMap<>(run.properties());
             values.put("limit", run.property("limit.sentence"));
             values.put("claims", claims.stream().map(ReportPages::claim).toList());
+            values.put("checklist", checklist.lines());
+            values.put("missed", String.join("; ", checklist.missed()));
             values.put("agreed", count(claims, line -> line.agreement() == Agreement.YES));
             values.put("held", count(run.assertions(), Assertion::holds));
             values.put("holds", run.holds());
@@ -66,12 +78,14 @@ final class ReportPages {
 
     private ReportPages() {}
 
-    static WrittenPage write(Path results, RunResult run, Claims shipped) throws IOException {
+    static WrittenPage write(Path results, RunResult run) throws IOException {
         RunFigures figures = RunFigures.of(run);
         Path directory = run.directory();
         String path = results.relativize(directory).toString();
-        List<ComparedClaim> claims = run.invalidReason().isEmpty() ? shipped.compare(run, figures) : List.of();
-        WrittenPage page = new WrittenPage(run, path, claims, files(directory, "gatling/[^/]+/index.html"));
+        Checklist checklist = Checklist.of(run);
+        List<ComparedClaim> claims =
+                run.invalidReason().isEmpty() ? Claims.compare(run, figures, checklist) : List.of();
+        WrittenPage page = new WrittenPage(run, path, claims, checklist, files(directory, "gatling/[^/]+/index.html"));
         Map<String, Object> values = page.values();
         Map<String, String> environment = new TreeMap<>(run.properties());
         environment.keySet().removeAll(SHOWN_APART);
@@ -87,7 +101,7 @@ final class ReportPages {
         values.put("processes", processTable(run, figures));
         values.put("assertions", run.assertions());
         values.put("gatling", links(page.gatlingReports, ""));
-        values.put("raw", links(files(directory, "[^/]+\\.(csv|properties)"), ""));
+        values.put("raw", links(files(directory, "[^/]+\\.(csv|csv\\.gz|properties)"), ""));
         Files.writeString(directory.resolve("index.html"), template("run.html").execute(values));
         return page;
     }
@@ -111,7 +125,7 @@ final class ReportPages {
                 "measured", line.measured().isEmpty() ? "–" : (number(line.measured()) + ' ' + claim.unit()).strip(),
                 "agrees", line.agreement().text(),
                 "kind", line.agreement().text().replace(' ', '-'),
-                "why", line.explanation(),
+                "why", line.reason(),
                 "source", claim.source());
     }
 

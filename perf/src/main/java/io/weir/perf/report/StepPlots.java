@@ -42,6 +42,9 @@ record StepPlots(RunResult run, RunFigures figures, Charts charts) {
             if (plots.comparedSteps().size() > 1 && run.spans().isEmpty()) {
                 plots.compareSteps();
             }
+            if (!run.panels().isEmpty()) {
+                PanelPlot.write(run, charts);
+            }
             new TimePlots(run, charts).write();
         }
         return charts.written();
@@ -56,13 +59,10 @@ record StepPlots(RunResult run, RunFigures figures, Charts charts) {
     private void plotSeries() throws IOException {
         plotSeries("throughput", "Successes per second", "1/s", false);
         plotSeries("p50-ms", "Latency of successes, median", "ms", true);
-        plotSeries("p90-ms", "Latency of successes, 90 %", "ms", true);
         plotSeries("p99-ms", "Latency of successes, 99 %", "ms", true);
         plotSeries("success-percent", "Successes", "%", false);
         for (String process : run.processesUnderTest().keySet()) {
             plotSeries("cpu-micros-per-request/" + process, "CPU time per request: " + process, "µs", false);
-            plotSeries("cpu-percent/" + process, "CPU: " + process, "% of a core", false);
-            plotSeries("rss-mb/" + process, "Maximum of resident memory: " + process, "MB", false);
             String perRequest = "Resident memory per request per second: " + process;
             plotSeries("rss-kb-per-request/" + process, perRequest, "kB", true);
         }

@@ -91,7 +91,10 @@ final class TimePlots {
         }
         Map<String, List<Point>> inFlight = new TreeMap<>();
         for (Map.Entry<String, Requests> named : byName.entrySet()) {
-            plotOutcomes(named.getKey(), named.getValue());
+            // Panels show the outcomes of each front.
+            if (run.panels().isEmpty()) {
+                plotOutcomes(named.getKey(), named.getValue());
+            }
             plotLatencies(named.getKey(), named.getValue());
             inFlight.put(named.getKey(), inFlight(named.getValue()));
         }

@@ -5,8 +5,10 @@
  * {@code perf/report} makes the same pages from the same files at any time. No figure is typed by hand.
  *
  * <p>To add a claim: a line in {@code claims.csv} with its source and the tolerance within which a measured
- * figure agrees. To explain a disagreement: a line in {@code whys.csv} with a condition on the run's own
- * figures and properties, so that the page shows the explanation only where it can be true.
+ * figure agrees. A run copies its claims when it begins, and the report uses that copy. The report says that
+ * a figure agrees only if the run meets each line of the {@link io.weir.perf.report.Checklist}. What it says
+ * about a disagreement comes from the run's own figures ({@link io.weir.perf.report.RunEvidence}). Rejected
+ * alternative: explanations written beforehand. They read like findings, and nothing holds them to the run.
  *
  * <p>Plots are PNG and not SVG: the plot of a hundred thousand requests stays small and looks the same
  * everywhere.

@@ -1,10 +1,11 @@
 package io.weir.perf.result;
 
-import java.io.BufferedWriter;
 import java.io.IOException;
 import java.io.InputStreamReader;
+import java.io.OutputStreamWriter;
 import java.io.Reader;
 import java.io.UncheckedIOException;
+import java.io.Writer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -12,6 +13,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.function.Consumer;
+import java.util.zip.GZIPInputStream;
+import java.util.zip.GZIPOutputStream;
 import tools.jackson.core.JacksonException;
 import tools.jackson.databind.MapperFeature;
 import tools.jackson.databind.MappingIterator;
@@ -69,19 +72,52 @@ public record CsvTable<T extends Record>(String file, Class<T> type) {
     /** Reads the rows; the check of a row throws an {@link IllegalArgumentException}. */
     List<T> read(Path directory, Consumer<T> check) {
         Path path = directory.resolve(file);
-        if (!Files.isRegularFile(path)) {
+        if (!exists(directory)) {
             throw new InvalidFileException(path + ": missing (expected: a file with the columns " + columns() + ")");
         }
-        try (Reader reader = Files.newBufferedReader(path)) {
+        try (Reader reader = reader(directory)) {
             return read(path, reader, check);
         } catch (IOException e) {
             throw new InvalidFileException(path + ": " + e);
         }
     }
 
+    private Path compressed(Path directory) {
+        return directory.resolve(file + ".gz");
+    }
+
+    private boolean exists(Path directory) {
+        return Files.isRegularFile(directory.resolve(file)) || Files.isRegularFile(compressed(directory));
+    }
+
+    private Reader reader(Path directory) throws IOException {
+        return Files.isRegularFile(directory.resolve(file))
+                ? Files.newBufferedReader(directory.resolve(file))
+                : new InputStreamReader(
+                        new GZIPInputStream(Files.newInputStream(compressed(directory))), StandardCharsets.UTF_8);
+    }
+
     /** Reads the rows; none if the file does not exist. */
     public List<T> readIfPresent(Path directory) {
-        return Files.exists(directory.resolve(file)) ? read(directory) : List.of();
+        return exists(directory) ? read(directory) : List.of();
+    }
+
+    /** Copies the file to another directory, if it exists. */
+    void copy(Path from, Path to) throws IOException {
+        for (Path path : List.of(from.resolve(file), compressed(from))) {
+            if (Files.isRegularFile(path)) {
+                Files.copy(path, to.resolve(path.getFileName()));
+            }
+        }
+    }
+
+    /** Writes all rows to a compressed file in a directory. */
+    void compress(Path directory, List<T> rows) throws IOException {
+        Writer out = new OutputStreamWriter(
+                new GZIPOutputStream(Files.newOutputStream(compressed(directory))), StandardCharsets.UTF_8);
+        try (SequenceWriter writer = write(out)) {
+            writer.writeAll(rows);
+        }
     }
 
     /** Reads the resource of that name in this jar. */
@@ -127,7 +163,10 @@ public record CsvTable<T extends Record>(String file, Class<T> type) {
 
     /** Creates the file in a directory and writes the header. */
     SequenceWriter create(Path directory) throws IOException {
-        BufferedWriter out = Files.newBufferedWriter(directory.resolve(file));
+        return write(Files.newBufferedWriter(directory.resolve(file)));
+    }
+
+    private SequenceWriter write(Writer out) throws IOException {
         out.write(columns() + '\n');
         return MAPPER.writer(schema()).writeValues(out);
     }

@@ -2,6 +2,8 @@ package io.weir.perf.result;
 
 import java.text.DecimalFormat;
 import java.text.DecimalFormatSymbols;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Locale;
 
 /** Promised and measured values of a scenario or benchmark. */
@@ -9,17 +11,21 @@ public final class PromiseTable {
 
     private static final String ROW = "%-70s %-26s %-56s %s%n";
 
-    private final StringBuilder rows = new StringBuilder();
-    private boolean allHold = true;
+    /** A row; {@code promised} is empty for a value without a promise. */
+    public record Promise(String text, String promised, String measured, boolean holds) {}
+
+    private final List<Promise> rows = new ArrayList<>();
 
     public void add(String text, String promised, String measured, boolean holds) {
-        rows.append(String.format(Locale.ROOT, ROW, text, promised, measured, holds ? "yes" : "NO"));
-        allHold &= holds;
+        rows.add(new Promise(text, promised, measured, holds));
     }
 
     public void addAll(PromiseTable other) {
-        rows.append(other.rows);
-        allHold &= other.allHold;
+        rows.addAll(other.rows);
+    }
+
+    public List<Promise> rows() {
+        return List.copyOf(rows);
     }
 
     /** A value without a promise, for comparison. */
@@ -49,12 +55,18 @@ public final class PromiseTable {
     }
 
     public boolean allHold() {
-        return allHold;
+        return rows.stream().allMatch(Promise::holds);
     }
 
     /** The table for a terminal; the last column is {@code yes} or {@code NO}. */
     @Override
     public String toString() {
-        return String.format(Locale.ROOT, "%n" + ROW, "", "promised", "measured", "holds") + rows;
+        StringBuilder text =
+                new StringBuilder(String.format(Locale.ROOT, "%n" + ROW, "", "promised", "measured", "holds"));
+        for (Promise row : rows) {
+            String holds = row.holds ? "yes" : "NO";
+            text.append(String.format(Locale.ROOT, ROW, row.text, row.promised, row.measured, holds));
+        }
+        return text.toString();
     }
 }

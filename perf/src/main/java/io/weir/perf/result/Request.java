@@ -42,6 +42,11 @@ public record Request(
         return new Request(otherStep, atMillis, micros, name, outcome);
     }
 
+    /** The same request, sent that much later. */
+    public Request later(long millis) {
+        return new Request(step, Math.max(0, atMillis + millis), micros, name, outcome);
+    }
+
     /** The latency. */
     public double millis() {
         return micros / 1000.0;

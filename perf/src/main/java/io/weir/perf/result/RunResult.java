@@ -18,7 +18,7 @@ import java.util.stream.Collectors;
 
 /**
  * The result of one run of an experiment: the content of its raw files. All times are milliseconds since the
- * start of the run. The files of processes, meters, spans, facts and assertions are optional.
+ * start of the run. The files of processes, meters, spans, facts, assertions and claims are optional.
  *
  * @param directory the directory of the raw files
  * @param properties {@code run.properties}
@@ -32,7 +32,14 @@ public record RunResult(
         List<MeterSample> meters,
         List<ShadedSpan> spans,
         List<Fact> facts,
-        List<Assertion> assertions) {
+        List<Assertion> assertions,
+        List<Claim> claims) {
+
+    /** The limit for the 99th percentile of the generator's wake-up delays: a late one measures itself. */
+    public static final double MAX_GENERATOR_DELAY_MILLIS = 50;
+
+    /** The limit for the generator's share of its cores: a busier one cannot send bursts in time. */
+    public static final double MAX_GENERATOR_BUSY_PERCENT = 80;
 
     /** The file that marks the directory of a run. */
     public static final String PROPERTIES = "run.properties";
@@ -49,7 +56,9 @@ public record RunResult(
     private static final CsvTable<ShadedSpan> SPANS = new CsvTable<>("spans.csv", ShadedSpan.class);
     static final CsvTable<Fact> FACTS = new CsvTable<>("facts.csv", Fact.class);
     static final CsvTable<Assertion> ASSERTIONS = new CsvTable<>("assertions.csv", Assertion.class);
-    static final List<CsvTable<?>> TABLES = List.of(STEPS, REQUESTS, PROCESSES, METERS, SPANS, FACTS, ASSERTIONS);
+    private static final CsvTable<Claim> CLAIMS = new CsvTable<>("claims.csv", Claim.class);
+    static final List<CsvTable<?>> TABLES =
+            List.of(STEPS, REQUESTS, PROCESSES, METERS, SPANS, FACTS, ASSERTIONS, CLAIMS);
 
     /**
      * A part of the run with constant conditions.
@@ -161,7 +170,8 @@ public record RunResult(
                 METERS.readIfPresent(directory),
                 SPANS.readIfPresent(directory),
                 FACTS.readIfPresent(directory),
-                ASSERTIONS.readIfPresent(directory));
+                ASSERTIONS.readIfPresent(directory),
+                CLAIMS.readIfPresent(directory));
     }
 
     private static Map<String, String> properties(Path file) {
@@ -182,14 +192,22 @@ public record RunResult(
     }
 
     /**
-     * The same result in another directory, with only the meters of breakers, which requests are plotted
-     * with.
+     * Keeps the raw data of all plots in another directory, compressed: of the meters only those of breakers,
+     * which requests are plotted with. Gatling's reports and the logs stay behind.
      */
-    public RunResult keptIn(Path other) {
-        List<MeterSample> breakers = meters.stream()
-                .filter(meter -> meter.meter().equals("weir_breaker_state"))
-                .toList();
-        return new RunResult(other, properties, steps, requests, processes, breakers, spans, facts, assertions);
+    public void keepIn(Path other) throws IOException {
+        Files.createDirectories(other);
+        for (CsvTable<?> table : List.of(STEPS, SPANS, FACTS, ASSERTIONS, CLAIMS)) {
+            table.copy(directory, other);
+        }
+        Files.copy(directory.resolve(PROPERTIES), other.resolve(PROPERTIES));
+        REQUESTS.compress(other, requests.all());
+        PROCESSES.compress(other, processes);
+        METERS.compress(
+                other,
+                meters.stream()
+                        .filter(meter -> meter.meter().equals("weir_breaker_state"))
+                        .toList());
     }
 
     /** A property; empty if the run does not have it. */
@@ -207,8 +225,8 @@ public record RunResult(
     }
 
     /** Whether a process belongs to the load generator and is not under test. */
-    private static boolean isGenerator(String process) {
-        return process.startsWith("gatling") || process.startsWith("wrk");
+    public static boolean isGenerator(String process) {
+        return process.startsWith("gatling") || process.startsWith("wrk") || process.equals("load");
     }
 
     /** The processes under test, sorted. */
@@ -221,6 +239,18 @@ public record RunResult(
     /** The facts that the run compares between products. */
     public Comparison comparison() {
         return Comparison.of(property("compare"), facts);
+    }
+
+    /** The fronts that the run measured one after the other, for panels one below the other. */
+    public List<String> panels() {
+        return property("panels").isEmpty()
+                ? List.of()
+                : List.of(property("panels").split(",", -1));
+    }
+
+    /** Whether the run compares several products or fronts. */
+    public boolean compares() {
+        return !property("compare").isEmpty() || !panels().isEmpty();
     }
 
     /** Whether the steps form a series over a number, such as the concurrency. */

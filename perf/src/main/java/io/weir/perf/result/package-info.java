@@ -8,8 +8,9 @@
  * <table><caption>Files in {@code perf/results/EXPERIMENT/MODE/}</caption>
  * <tr><td>{@code run.properties}</td><td>{@code experiment}, {@code mode}, {@code command}, {@code
  * limit.sentence}; {@code question} of the experiment; {@code x}: the unit of a series' steps; {@code
- * valid} and {@code invalid.why}: an invalid run is compared with nothing; the environment of the
- * run</td></tr>
+ * valid} and {@code invalid.why}: an invalid run is compared with nothing; {@code load.model}, {@code
+ * load.question}, {@code warm-up.seconds} and {@code limits} for the checklist; {@code panels}: the fronts;
+ * the environment of the run</td></tr>
  * <tr><td>{@code steps.csv}</td><td>{@code step,label,x,began_ms,ended_ms}: steps of the same label with an
  * {@code x} form a line in a plot</td></tr>
  * <tr><td>{@code requests.csv}</td><td>{@code step,at_ms,micros,request,outcome}: each completed request at
@@ -21,6 +22,8 @@
  * <tr><td>{@code facts.csv}</td><td>{@code name,value,unit}: figures that the experiment computed</td></tr>
  * <tr><td>{@code assertions.csv}</td><td>{@code run,assertion,holds,actual}: conditions that must
  * hold</td></tr>
+ * <tr><td>{@code claims.csv}</td><td>{@code experiment,name,claimed,unit,tolerance,source}: the claims about
+ * the experiment when the run began</td></tr>
  * <tr><td>{@code gatling/}, {@code logs/}</td><td>Gatling's own reports, the processes' output</td></tr>
  * </table>
  *

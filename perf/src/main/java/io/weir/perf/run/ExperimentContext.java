@@ -14,6 +14,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalDouble;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.ToLongFunction;
@@ -27,6 +30,8 @@ import java.util.stream.Stream;
 public final class ExperimentContext implements AutoCloseable {
 
     private static final Duration ABORT_TIMEOUT = Duration.ofSeconds(10);
+
+    private static final String OWN_LOAD = "load";
 
     private static final Step NO_STEP = new Step("0", "", "", 0, 0, "");
 
@@ -45,6 +50,8 @@ public final class ExperimentContext implements AutoCloseable {
     private final CountDownLatch closed = new CountDownLatch(1);
     private volatile boolean aborted;
     private boolean stopped;
+    private final Set<String> models = new TreeSet<>();
+    private double warmUpSeconds = Double.POSITIVE_INFINITY;
 
     /** The step in progress; its label is empty if there is none. The sampler reads the id. */
     private volatile Step step = NO_STEP;
@@ -162,6 +169,35 @@ public final class ExperimentContext implements AutoCloseable {
         }
     }
 
+    /** Each load warms up before its first measured step; the shortest warm-up counts. */
+    public void warmsUpFor(double seconds) {
+        warmUpSeconds = Math.min(warmUpSeconds, seconds);
+        results.property("warm-up.seconds", warmUpSeconds);
+    }
+
+    /**
+     * Runs a load of this process as one step: records its requests, its share of the host's cores, and how
+     * late it was at most. The backends of such a load share this process.
+     */
+    public <T> T ownLoad(String label, Callable<T> load) throws Exception {
+        sampler.watch(OWN_LOAD, ProcessHandle.current().pid());
+        models.add("open");
+        results.property("load.model", String.join(", ", models));
+        beginStep(label);
+        Step own = step;
+        long offset = nowMillis() - OpenLoad.nowMillis();
+        OpenLoad.recordTo(request -> results.add(request.in(own.id()).later(offset)));
+        try {
+            return load.call();
+        } finally {
+            OpenLoad.recordTo(request -> {});
+            endStep();
+            double busy = sampler.busyCores(OWN_LOAD, own.id()).orElse(Double.NaN);
+            fact("generator." + label + ".busy", 100 * busy / Host.cores().size(), "% of all cores, with backends");
+            fact("generator." + label + ".delay.max", (double) OpenLoad.latestMillis(), "ms");
+        }
+    }
+
     /** A sentence that readers of the figures need. */
     public void note(String sentence) {
         notes.add(sentence);
@@ -244,6 +280,8 @@ public final class ExperimentContext implements AutoCloseable {
 
     public GatlingLoad load(GatlingLoad.GatlingPlan plan) {
         progress.activity(plan.label() + " warms up");
+        models.add(plan.simulation().equals("OpenModel") ? "open" : "closed");
+        results.property("load.model", String.join(", ", models));
         return new GatlingLoad(this, plan);
     }
 

@@ -11,6 +11,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.LongAccumulator;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Consumer;
 import reactor.core.publisher.Mono;
 import reactor.netty.http.client.HttpClient;
 import reactor.netty.resources.ConnectionProvider;
@@ -24,6 +25,7 @@ public final class OpenLoad {
     private static final long ORIGIN = System.nanoTime();
     private static final long COLD_NANOS = TimeUnit.SECONDS.toNanos(10);
     private static final LongAccumulator LATEST_NANOS = new LongAccumulator(Math::max, 0);
+    private static volatile Consumer<Request> recorder = request -> {};
 
     private final HttpClient client;
     private final List<String> paths;
@@ -74,6 +76,11 @@ public final class OpenLoad {
      */
     public static long latestMillis() {
         return TimeUnit.NANOSECONDS.toMillis(LATEST_NANOS.get());
+    }
+
+    /** Passes each completed request of all loads to a recorder, from any thread. */
+    static void recordTo(Consumer<Request> requests) {
+        recorder = requests;
     }
 
     /** The time that {@link Request#atMillis} of these loads counts in. */
@@ -136,7 +143,8 @@ public final class OpenLoad {
                 .repeat(retries)
                 .takeUntil(Request.SUCCESS::equals)
                 .last()
-                .map(outcome -> new Request("", millis(due), (System.nanoTime() - due) / 1000, path, outcome));
+                .map(outcome -> new Request("", millis(due), (System.nanoTime() - due) / 1000, path, outcome))
+                .doOnNext(recorder);
     }
 
     private String outcome(int status, String proxyStatus, int bytes) {

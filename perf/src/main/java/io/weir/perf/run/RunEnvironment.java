@@ -1,5 +1,6 @@
 package io.weir.perf.run;
 
+import io.weir.perf.result.Claim;
 import io.weir.perf.result.ResultWriter;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -34,6 +35,7 @@ final class RunEnvironment {
     static void describe(
             ResultWriter results, Experiment experiment, RunOptions options, CpuAllocation allocation, Path root) {
         results.property("experiment", options.resultName(experiment));
+        Claim.shipped(options.resultName(experiment)).forEach(results::add);
         results.property("question", experiment.measures().question());
         results.property("mode", options.mode());
         results.property("command", System.getProperty("weir.command", "perf/run " + experiment.name()));

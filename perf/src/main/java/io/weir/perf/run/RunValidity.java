@@ -1,6 +1,7 @@
 package io.weir.perf.run;
 
 import io.weir.perf.result.ResultWriter;
+import io.weir.perf.result.RunResult;
 import io.weir.perf.result.RunResult.Assertion;
 import io.weir.perf.result.RunResult.Fact;
 import java.util.ArrayList;
@@ -12,12 +13,6 @@ import java.util.OptionalDouble;
  * start that the run is not complete, so that the rest of a killed run does not look valid.
  */
 final class RunValidity {
-
-    /** The limit for the 99th percentile of the generator's wake-up delays: a late one measures itself. */
-    private static final double MAX_DELAY_MILLIS = 50;
-
-    /** The limit for the generator's share of its cores: a busier one cannot send bursts in time. */
-    private static final double MAX_BUSY_SHARE = 0.8;
 
     private static final String NOT_COMPLETED = "the run was not completed";
 
@@ -65,11 +60,10 @@ final class RunValidity {
         if (busyCores.isEmpty()) {
             invalidate(load + ": no sample of the generator, so it is unknown whether it was saturated");
         } else {
-            double busy = busyCores.getAsDouble();
-            String unit = "busy, of " + cores + ", in its busiest step";
-            results.add(new Fact("generator." + load + ".cores", busy, unit));
-            if (busy > MAX_BUSY_SHARE * cores) {
-                invalidate(("%s: the generator was saturated, %.1f of its %d cores were busy in a step"
+            double busy = 100 * busyCores.getAsDouble() / cores;
+            results.add(new Fact("generator." + load + ".busy", busy, "% of its " + cores + ", in its busiest step"));
+            if (busy > RunResult.MAX_GENERATOR_BUSY_PERCENT) {
+                invalidate(("%s: the generator was saturated, %.0f %% of its %d cores were busy in a step"
                                 + " (expected: at most 80 %%)")
                         .formatted(load, busy, cores));
             }
@@ -79,7 +73,7 @@ final class RunValidity {
             invalidate(load + ": no wake-up of the generator was recorded, so it is unknown whether it was late");
         } else {
             results.add(new Fact("generator." + load + ".delay.p99", delay, "ms"));
-            if (delay > MAX_DELAY_MILLIS) {
+            if (delay > RunResult.MAX_GENERATOR_DELAY_MILLIS) {
                 invalidate("%s: the generator was late, p99 %.0f ms (expected: at most 50 ms)".formatted(load, delay));
             }
         }

@@ -49,6 +49,14 @@ public final class Scenario {
             "memory-headroom", List.of("overload.max-memory=40")));
 
     static {
+        // One pool for all backends, as in a plain proxy.
+        PROTECTIONS.put(
+                "compartments",
+                List.of(
+                        "backends.*.bulkhead.enforce=false",
+                        "backends.*.circuit-breaker.enforce=false",
+                        "backends.*.deadline-enforce=false",
+                        "overload.max-in-flight=50"));
         // The gateway sheds at the hard limit only, and then everything.
         PROTECTIONS.put("early-shedding", List.of("overload.target-event-loop-delay=250ms"));
         PROTECTIONS.put(EJECTION, List.of());
@@ -200,6 +208,12 @@ public final class Scenario {
                 LocalDate.now(ZoneOffset.UTC),
                 OpenLoad.latestMillis(),
                 standstill.toMillis());
+    }
+
+    /** Runs a scenario with all protections, for the experiment of the same subject. */
+    public static PromiseTable promises(String name, Path jar, Path configuration, boolean quick) throws Exception {
+        RunnableScenario scenario = Objects.requireNonNull(SCENARIOS.get(name), name);
+        return runWithoutStandstill(scenario, new Options(jar, configuration, quick, List.of()));
     }
 
     private static int refuse(String argument) {

@@ -2,7 +2,9 @@ package io.weir.perf.experiment;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import com.sun.net.httpserver.HttpServer;
+import com.github.tomakehurst.wiremock.WireMockServer;
+import com.github.tomakehurst.wiremock.client.WireMock;
+import com.github.tomakehurst.wiremock.core.WireMockConfiguration;
 import io.weir.perf.run.ChaosOptions;
 import io.weir.perf.run.Host;
 import io.weir.perf.run.HttpControl;
@@ -11,23 +13,19 @@ import io.weir.perf.run.Processes;
 import io.weir.perf.run.RunOptions;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.net.InetAddress;
-import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * A chaos run against a deployed gateway whose backend is the JDK's HTTP server. The run holds for a route
- * with its protections, and fails for one without breaker and deadline. Both are measured at the same time.
+ * A chaos run against a deployed gateway whose backend is WireMock. The run holds for a route with its
+ * protections, and fails for one without breaker and deadline. Both are measured at the same time.
  */
 @Timeout(120)
 class ChaosIT {
@@ -66,18 +64,14 @@ class ChaosIT {
 
     @Test
     void holdsWithProtectionsAndFailsWithoutThem() throws Exception {
-        HttpServer backend = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+        WireMockServer backend =
+                new WireMockServer(WireMockConfiguration.options().dynamicPort().bindAddress("127.0.0.1"));
         int port = Host.freePort();
         int management = Host.freePort();
-        try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
-                Processes processes = Processes.unlimited()) {
-            backend.setExecutor(threads);
-            backend.createContext("/", exchange -> {
-                exchange.sendResponseHeaders(200, -1);
-                exchange.close();
-            });
+        try (Processes processes = Processes.unlimited()) {
             backend.start();
-            startGateway(processes, port, management, backend.getAddress().getPort());
+            backend.stubFor(WireMock.get(WireMock.anyUrl()).willReturn(WireMock.ok("answered")));
+            startGateway(processes, port, management, backend.port());
             processes.await("gateway", () -> HttpControl.answers("http://127.0.0.1:" + port + "/safe"));
 
             CompletableFuture<PerfRun.RunOutcome> safe = measure("safe", port, management);
@@ -96,7 +90,7 @@ class ChaosIT {
                     .as("all faults have ended")
                     .contains("\"faults\":[]");
         } finally {
-            backend.stop(0);
+            backend.stop();
         }
     }
 

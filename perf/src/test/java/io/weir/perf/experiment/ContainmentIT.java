@@ -34,8 +34,8 @@ class ContainmentIT {
         @Override
         ContainmentExtent extent(boolean quick, boolean remote) {
             return new ContainmentExtent(
-                    List.of(Front.PROTECTED, Front.UNPROTECTED),
-                    List.of(Front.PROTECTED, Front.UNPROTECTED),
+                    List.of(Front.PROTECTED, Front.CAPPED),
+                    List.of(Front.PROTECTED, Front.CAPPED),
                     15,
                     new NeighbourLoad(new PhasedLoad.Phases(4).thenFault(1, "hang", 6, 1), 30, 10, 30),
                     List.of(LoadAssertion.successPercent(60)),
@@ -55,7 +55,7 @@ class ContainmentIT {
         PerfRun.RunOutcome outcome = PerfRun.measure(new Brief(), OPTIONS, ROOT, raw, Duration.ZERO);
 
         assertThat(outcome.holds()).isFalse();
-        assertThat(outcome.failures()).singleElement().asString().startsWith("unprotected: neighbour: hang");
+        assertThat(outcome.failures()).singleElement().asString().startsWith("capped: neighbour: hang");
         assertThat(rows(raw, "assertions"))
                 .anyMatch(row -> row.startsWith("protected,neighbour: hang") && row.contains(",true,"));
         assertThat(rows(raw, "steps")).hasSize(2).first().asString().startsWith("1,protected: hang,,");

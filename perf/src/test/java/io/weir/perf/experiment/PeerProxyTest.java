@@ -90,10 +90,17 @@ class PeerProxyTest {
         }
     }
 
+    /** A machine that is slow for a round is slow for both. */
+    @Test
+    void comparesPeersWithinARound() {
+        assertThat(PeerRates.ratio(List.of(100.0, 50.0, 110.0), List.of(200.0, 100.0, 100.0)))
+                .isEqualTo(0.5);
+    }
+
     @Test
     void busyPercentCountsOnlyTheTimeUnderLoad() {
-        assertThat(PeerMeasurement.busyPercent(Duration.ofSeconds(6), 3, 2)).isEqualTo(100);
-        assertThat(PeerMeasurement.busyPercent(Duration.ofMillis(1500), 3, 1)).isEqualTo(50);
+        assertThat(PeerRates.busyPercent(Duration.ofSeconds(6), 3, 2)).isEqualTo(100);
+        assertThat(PeerRates.busyPercent(Duration.ofMillis(1500), 3, 1)).isEqualTo(50);
     }
 
     @Test

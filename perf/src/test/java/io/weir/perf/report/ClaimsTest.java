@@ -4,6 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.tuple;
 
+import io.weir.perf.report.Claims.Agreement;
+import io.weir.perf.report.Claims.ComparedClaim;
+import io.weir.perf.result.Claim;
 import io.weir.perf.result.InvalidFileException;
 import io.weir.perf.result.RunFigures;
 import io.weir.perf.result.RunResult;
@@ -12,7 +15,6 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -20,17 +22,12 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 class ClaimsTest {
 
-    private static final String CLAIMS = "experiment,name,claimed,unit,tolerance,source";
-    private static final String WHYS = "experiment,name,condition,why";
-
     @TempDir
     Path temporary;
 
-    private RunResult run;
-
-    @BeforeEach
-    void readRun() throws IOException {
-        run = SampleRun.overTime(temporary).read();
+    private static List<ComparedClaim> compare(SampleRun sample) {
+        RunResult run = sample.read();
+        return Claims.compare(run, RunFigures.of(run), Checklist.of(run));
     }
 
     @ParameterizedTest
@@ -51,107 +48,137 @@ class ClaimsTest {
         "calm/p99-ms, <storm/p99-ms, '', NOT_MEASURED",
         "storm/p99-ms, 5, '', NOT_MEASURED"
     })
-    void agreesWithinTheTolerance(String name, String claimed, String tolerance, Claims.Agreement agreement)
+    void agreesWithinTheTolerance(String name, String claimed, String tolerance, Agreement agreement)
             throws IOException {
-        Claims claims = claims(List.of("made-up,%s,%s,ms,%s,a book".formatted(name, claimed, tolerance)), List.of());
-
-        assertThat(claims.compare(run, RunFigures.of(run)))
-                .extracting(Claims.ComparedClaim::agreement)
+        assertThat(compare(SampleRun.reviewed(temporary, name, claimed, "ms", tolerance)))
+                .extracting(ComparedClaim::agreement)
                 .containsExactly(agreement);
+    }
+
+    /** Each run misses one line. */
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "run.properties | load.model=closed | the load is open",
+                "run.properties | load.model= | the load is open",
+                "run.properties | warm-up.seconds=4.0 | after a warm-up",
+                "run.properties | compare=one,other | the same limits",
+                "run.properties | panels=one,other | the same limits",
+                "facts.csv | generator.load.delay.p99,51,ms | the generator was not late",
+                "facts.csv | generator.load.busy,81,% | the generator was not saturated",
+                "steps.csv | 3,unseen,,4000,5000 | the raw data of each step are kept"
+            })
+    void doesNotSayThatARunAgreesWhichMissesALine(String file, String line, String missed) throws IOException {
+        SampleRun run = SampleRun.reviewed(temporary, "calm/p90-ms", "900", "ms", "");
+        assertThat(compare(run)).extracting(ComparedClaim::agreement).containsExactly(Agreement.YES);
+
+        assertThat(compare(run.append(file, line))).singleElement().satisfies(compared -> {
+            assertThat(compared.agreement()).isEqualTo(Agreement.NOT_ASSERTED);
+            assertThat(compared.reason()).startsWith("the checklist misses: ").contains(missed);
+        });
+    }
+
+    @Test
+    void doesNotSayThatARunAgreesWithoutSamplesOfItsGenerator() throws IOException {
+        SampleRun run = SampleRun.reviewed(temporary, "calm/p90-ms", "900", "ms", "");
+        Files.delete(temporary.resolve("processes.csv"));
+
+        assertThat(compare(run)).extracting(ComparedClaim::agreement).containsExactly(Agreement.NOT_ASSERTED);
+    }
+
+    /** A tolerance that was chosen after the result proves nothing. */
+    @Test
+    void doesNotSayThatARunAgreesWhichRecordedNoClaims() throws IOException {
+        SampleRun run = SampleRun.reviewed(temporary, "calm/p90-ms", "900", "ms", "")
+                .append("run.properties", "experiment=metastable")
+                .append("facts.csv", "gateway.back,1,");
+        Files.delete(temporary.resolve("claims.csv"));
+
+        assertThat(compare(run))
+                .filteredOn(compared -> compared.name().equals("gateway.back"))
+                .singleElement()
+                .satisfies(compared -> {
+                    assertThat(compared.agreement()).isEqualTo(Agreement.NOT_ASSERTED);
+                    assertThat(compared.reason()).endsWith("the tolerances were stated before the run");
+                });
+    }
+
+    @Test
+    void acceptsAFixedNumberOfCallersWhichIsTheQuestion() throws IOException {
+        SampleRun run = SampleRun.reviewed(temporary, "calm/p90-ms", "900", "ms", "")
+                .append("run.properties", "load.model=closed", "load.question=callers");
+
+        assertThat(compare(run)).extracting(ComparedClaim::agreement).containsExactly(Agreement.YES);
+    }
+
+    /** The process uses half a core in the step, and the load generator 0.3. */
+    @ParameterizedTest
+    @CsvSource({
+        "cpus.host=4, calm/p90-ms, not explained",
+        "cpus.host=4, calm.p90, not explained",
+        "cpus.host=1, calm/p90-ms, not explained",
+        "cpus.granted=1, calm/p90-ms, not explained",
+        "cpus.host=0, calm/p90-ms, not explained"
+    })
+    void doesNotExplainWhatTheRunHasNotMeasured(String property, String figure, String reason) throws IOException {
+        SampleRun run = SampleRun.reviewed(temporary, figure, "1", "ms", "")
+                .append("facts.csv", "calm.p90,900,ms")
+                .append("run.properties", property);
+
+        assertThat(compare(run))
+                .extracting(ComparedClaim::agreement, ComparedClaim::reason)
+                .containsExactly(tuple(Agreement.NO, reason));
     }
 
     @ParameterizedTest
     @CsvSource({
-        "cpus.granted < cpus.asked, true",
-        "cpus.granted >= cpus.asked, false",
-        "mode = quick, true",
-        "mode = full, false",
-        "calm/p90-ms > 800, true",
-        "calm/p90-ms > 800 and mode = full, false",
-        "calm/p90-ms > 800 and mode = quick, true",
-        "unheard-of > 1, false"
+        "cpus.host=1, calm/p90-ms, all processors were 140 % busy",
+        "cpus.host=1, calm.p90, all processors were 140 % busy",
+        "cpus.granted=1, calm/p90-ms, gateway used 110 % of its processors",
+        "cpus.host=1, recovery, not explained"
     })
-    void explainsDisagreementOnlyIfTheConditionHolds(String condition, boolean explained) throws IOException {
-        Claims claims = claims(
-                List.of("made-up,calm/p90-ms,1,ms,,a book"),
-                List.of("made-up,calm/p90-ms,%s,because".formatted(condition), "other,calm/p90-ms,mode = quick,no"));
+    void namesTheProcessorsThatWereBusyInTheStep(String property, String figure, String reason) throws IOException {
+        SampleRun run = SampleRun.reviewed(temporary, figure, "1", "ms", "")
+                .append("facts.csv", "calm.p90,900,ms")
+                .append("processes.csv", "1,1500,gateway,2650000,1,1,1")
+                .append("run.properties", property);
 
-        assertThat(claims.compare(run, RunFigures.of(run)))
-                .extracting(Claims.ComparedClaim::explanation)
-                .containsExactly(explained ? "because" : "");
+        assertThat(compare(run)).extracting(ComparedClaim::reason).containsExactly(reason);
     }
 
     @Test
-    void explainsNoAgreement() throws IOException {
-        Claims claims =
-                claims(List.of("made-up,calm/p90-ms,900,ms,,a book"), List.of("made-up,*,mode = quick,because"));
+    void saysThatTheLoadWasTheLimit() throws IOException {
+        SampleRun run = SampleRun.reviewed(temporary, "weir.forward.rate", ">100", "1/s", "")
+                .append("facts.csv", "weir.forward.rate.at-least,90,1/s", "weir.forward.busy,60,%");
 
-        assertThat(claims.compare(run, RunFigures.of(run)))
-                .extracting(Claims.ComparedClaim::explanation)
-                .containsExactly("");
+        assertThat(compare(run))
+                .extracting(ComparedClaim::agreement, ComparedClaim::reason)
+                .containsExactly(tuple(
+                        Agreement.NOT_MEASURED, "the load was the limit: at least 90, with 60 % of the cores busy"));
     }
 
     @ParameterizedTest
     @CsvSource(
             delimiter = '|',
             value = {
-                "made-up,calm/p90-ms,900,ms,some,a book | tolerance: some (expected: ",
-                "made-up,calm/p90-ms,,ms,5%,a book | claimed:  (expected: a number",
-                "made-up,calm/p90-ms,9 or so,ms,5%,a book | claimed: 9 or so (expected: a number",
-                "made-up,calm/p90-ms,9,ms,5%, | source:  (expected: a name)"
+                "calm/p90-ms,900,ms,some,a book | tolerance: some (expected: ",
+                "calm/p90-ms,,ms,5%,a book | claimed:  (expected: a number",
+                "calm/p90-ms,9 or so,ms,5%,a book | claimed: 9 or so (expected: a number",
+                "calm/p90-ms,9,ms,5%, | source:  (expected: a name)"
             })
-    void reportsInvalidClaim(String line, String message) {
-        assertThatThrownBy(() -> claims(List.of(line), List.of()))
+    void reportsInvalidClaim(String line, String message) throws IOException {
+        SampleRun run = SampleRun.overTime(temporary)
+                .with("claims.csv", "experiment,name,claimed,unit,tolerance,source", "made-up," + line);
+
+        assertThatThrownBy(run::read)
                 .isInstanceOf(InvalidFileException.class)
                 .hasMessageContaining("claims.csv:2: " + message);
     }
 
-    @Test
-    void reportsInvalidExplanation() {
-        assertThatThrownBy(() -> claims(List.of(), List.of("made-up,*,always,because")))
-                .isInstanceOf(InvalidFileException.class)
-                .hasMessageContaining("whys.csv:2: condition: always (expected: ");
-    }
-
-    @Test
-    void shippedClaimsDisagreeWithLowGoodput() throws IOException {
-        RunResult overload = SampleRun.overTime(temporary)
-                .with(
-                        "run.properties",
-                        "experiment=metastable",
-                        "mode=quick",
-                        "command=perf/run metastable",
-                        "limit.sentence=Made up.",
-                        "generator.own-cores=false")
-                .with(
-                        "facts.csv",
-                        "name,value,unit",
-                        "direct.back,0,",
-                        "gateway.back,1,",
-                        "direct.overload.goodput,4.3,%",
-                        "gateway.overload.goodput,63.9,%")
-                .read();
-
-        assertThat(Claims.shipped().compare(overload, RunFigures.of(overload)))
-                .extracting(
-                        Claims.ComparedClaim::name,
-                        Claims.ComparedClaim::agreement,
-                        line -> line.explanation().isEmpty())
-                .containsExactly(
-                        tuple("direct.back", Claims.Agreement.YES, true),
-                        tuple("gateway.back", Claims.Agreement.YES, true),
-                        tuple("direct.overload.goodput", Claims.Agreement.YES, true),
-                        tuple("gateway.overload.goodput", Claims.Agreement.NO, false));
-    }
-
-    @Test
-    void shippedClaimsAreValid() {
-        assertThat(Claims.shipped().compare(run, RunFigures.of(run))).isEmpty();
-    }
-
-    private Claims claims(List<String> claims, List<String> whys) throws IOException {
-        Files.writeString(temporary.resolve("claims.csv"), CLAIMS + '\n' + String.join("\n", claims) + '\n');
-        Files.writeString(temporary.resolve("whys.csv"), WHYS + '\n' + String.join("\n", whys) + '\n');
-        return Claims.in(temporary);
+    @ParameterizedTest
+    @CsvSource({"containment", "metastable", "littles-law", "peers"})
+    void shippedClaimsAreValid(String experiment) {
+        assertThat(Claim.shipped(experiment)).isNotEmpty();
     }
 }

@@ -3,6 +3,7 @@ package io.weir.perf.report;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.weir.perf.result.OutcomeKind;
+import io.weir.perf.result.RunResult;
 import io.weir.perf.result.SampleRun;
 import java.awt.image.BufferedImage;
 import java.io.IOException;
@@ -19,6 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.springframework.util.FileSystemUtils;
 
 class PerfReportTest {
 
@@ -104,7 +106,7 @@ class PerfReportTest {
 
         assertThat(plots(run))
                 .containsExactlyInAnyOrder(
-                        "throughput.png", "p50-ms.png", "p90-ms.png", "p99-ms.png", "success-percent.png");
+                        "throughput.png", "p50-ms.png", "p99-ms.png", "success-percent.png");
     }
 
     @Test
@@ -173,22 +175,118 @@ class PerfReportTest {
                     .containsExactlyInAnyOrder(
                             "index.html",
                             "plots",
-                            "made-with.properties",
+                            "run.properties",
                             "steps.csv",
                             "spans.csv",
                             "facts.csv",
-                            "assertions.csv");
+                            "assertions.csv",
+                            "requests.csv.gz",
+                            "processes.csv.gz",
+                            "meters.csv.gz");
         }
         assertThat(kept.resolve("index.html")).content().contains("made-up/index.html");
         assertThat(kept.resolve("made-up/index.html"))
                 .content()
                 .contains("Is this &lt;made up&gt;?")
-                .doesNotContain("gatling/", "requests.csv", "weir_permits_used.png");
+                .contains("requests.csv.gz")
+                .doesNotContain("gatling/", "weir_permits_used.png");
         assertThat(kept.resolve("README.md"))
                 .content()
                 .contains("## made-up (quick)", "Is this <made up>?", "Assertions that hold: 1 of 2.");
-        // A kept run has no page to write.
-        assertThat(PerfReport.write(kept)).isEmpty();
+    }
+
+    /** Each plot of the run itself, apart from the meters, is drawn again from what is kept. */
+    @Test
+    void drawsTheSamePlotsAgainFromWhatIsKept() throws IOException {
+        Path run = SampleRun.overTime(results.resolve("made-up/quick")).directory();
+        PerfReport.write(results);
+        Path kept = results.resolve("2026-01-01-made-up");
+        PerfReport.run("--keep", kept.toString(), results.toString());
+        FileSystemUtils.deleteRecursively(kept.resolve("made-up/plots"));
+
+        assertThat(PerfReport.run(kept.toString())).isZero();
+
+        Set<String> again = plots(kept.resolve("made-up"));
+        assertThat(plots(run)).containsAll(again).hasSize(again.size() + 1);
+        for (String plot : again) {
+            assertThat(kept.resolve("made-up/plots").resolve(plot))
+                    .hasSameBinaryContentAs(run.resolve("plots").resolve(plot));
+        }
+    }
+
+    @Test
+    void leavesAKeptSetAloneUnlessItIsNamed() throws IOException {
+        SampleRun.overTime(results.resolve("made-up/quick"));
+        Path kept = results.resolve("2026-01-01-made-up");
+        PerfReport.run("--keep", kept.toString(), results.toString());
+        Files.delete(kept.resolve("made-up/index.html"));
+
+        assertThat(PerfReport.write(results)).isEmpty();
+
+        assertThat(kept.resolve("made-up/index.html")).doesNotExist();
+        assertThat(results.resolve("index.html")).content().doesNotContain("2026-01-01");
+    }
+
+    @Test
+    void keepsRunsOfOneCommitTogether() throws IOException {
+        SampleRun.overTime(results.resolve("made-up/quick")).append("run.properties", "gateway.commit=abc");
+        SampleRun.overTime(results.resolve("other/quick"))
+                .append("run.properties", "gateway.commit=def", "experiment=other");
+        Path kept = results.resolve("2026-01-01-made-up");
+
+        assertThat(PerfReport.run("--keep", kept.toString(), results.toString()))
+                .isEqualTo(1);
+
+        assertThat(PerfReport.write(kept)).singleElement().asString().contains("commits abc, def (expected: one)");
+    }
+
+    @Test
+    void drawsFrontsAsPanelsOnTheSameAxes() throws IOException {
+        Path run = SampleRun.overTime(results.resolve("made-up/quick"))
+                .with("steps.csv", "step,label,x,began_ms,ended_ms", "1,one: hang,,0,2000", "2,two: hang,,2000,4000")
+                .append("run.properties", "panels=one,two")
+                .directory();
+
+        assertThat(PerfReport.write(results)).isEmpty();
+
+        assertThat(plots(run)).contains("panels.png").doesNotContain("requests-GET-orders.png");
+        assertThat(colours(run.resolve("plots/panels.png")))
+                .contains(
+                        OutcomeKind.ANSWERED.colour().getRGB(),
+                        OutcomeKind.SHED.colour().getRGB());
+    }
+
+    @Test
+    void showsTheChecklistAndDoesNotCountClaimsOfARunThatMissesALine() throws IOException {
+        Path run = SampleRun.reviewed(results.resolve("made-up/quick"), "calm/p90-ms", "900", "ms", "")
+                .directory();
+        PerfReport.write(results);
+        assertThat(results.resolve("index.html")).content().contains("1 of 1");
+
+        Files.delete(run.resolve("processes.csv"));
+        assertThat(PerfReport.write(results)).isEmpty();
+
+        assertThat(results.resolve("index.html")).content().contains("0 of 1");
+        assertThat(run.resolve("index.html"))
+                .content()
+                .contains(
+                        "<td class=\"not-asserted\">not asserted</td>",
+                        "<td>no process of a load generator was sampled</td><td class=\"no\">no</td>",
+                        "<td>20.0 s</td><td class=\"yes\">yes</td>");
+    }
+
+    /** The page for readers names each line. */
+    @Test
+    void readmeHasTheChecklist() throws IOException {
+        RunResult run = SampleRun.reviewed(results.resolve("made-up/quick"), "calm/p90-ms", "900", "ms", "")
+                .append("run.properties", "compare=one,other")
+                .read();
+
+        String readme = Files.readString(Path.of("README.md")).replaceAll("\\s+", " ");
+
+        assertThat(Checklist.of(run).lines())
+                .hasSize(8)
+                .allSatisfy(line -> assertThat(readme).contains("- " + line.text()));
     }
 
     @Test

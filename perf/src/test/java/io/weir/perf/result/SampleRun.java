@@ -72,6 +72,18 @@ public final class SampleRun {
                         "load,\"a, b\",true,1");
     }
 
+    /** The same, as a run that meets the checklist, with a claim that was recorded when it began. */
+    public static SampleRun reviewed(Path directory, String... claim) throws IOException {
+        return overTime(directory)
+                .append("run.properties", "load.model=open", "warm-up.seconds=20.0", "cpus.host=4")
+                .append("processes.csv", "1,0,gatling-load,0,1,1,1", "1,1000,gatling-load,300000,1,1,1")
+                .append("facts.csv", "generator.load.delay.p99,4,ms", "generator.load.busy,30,%")
+                .with(
+                        "claims.csv",
+                        "experiment,name,claimed,unit,tolerance,source",
+                        "made-up," + String.join(",", claim) + ",a book");
+    }
+
     /** Two series of three steps each. */
     public static SampleRun overX(Path directory) throws IOException {
         StringBuilder steps = new StringBuilder("step,label,x,began_ms,ended_ms\r\n");
@@ -103,6 +115,15 @@ public final class SampleRun {
             throw new UncheckedIOException(e);
         }
         return this;
+    }
+
+    /** Adds lines to a file without a line end. */
+    public SampleRun append(String file, String... lines) {
+        try {
+            return with(file, Files.readString(directory.resolve(file)).strip(), String.join("\r\n", lines));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     public Path directory() {

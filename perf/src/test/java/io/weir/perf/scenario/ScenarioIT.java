@@ -33,6 +33,8 @@ class ScenarioIT {
                     ''       | '' | ''
                     bulkhead | a full bulkhead opens no breaker | \
                         overload: answered 200 within 1 s, of the backend's capacity; after it: answered 200
+                    bulkhead circuit-breaker deadline | overload: answered 200 within 1 s, of the backend's capacity | \
+                        a full bulkhead opens no breaker; after it: answered 200
                     """)
     @Execution(ExecutionMode.CONCURRENT)
     @ResourceLock(BUSY)
@@ -51,11 +53,19 @@ class ScenarioIT {
         assertBroken("faults", without, broken, "");
     }
 
-    /** Without the breaker, hung calls hold the permits for a while after the heal. */
+    /**
+     * Each promise is broken without its protection: the neighbour's without compartments, the callers'
+     * without the breaker, the recovery without probes. Without the breaker, hung calls hold the permits for
+     * a while after the heal.
+     */
     @ParameterizedTest(name = "{0}")
     @CsvSource(delimiter = '|', emptyValue = "", textBlock = """
                     ''              | '' | ''
                     circuit-breaker | 100/s: requests during the hang that wait for the whole deadline | \
+                        100/s: answered 200 from the heal on (median of 1)
+                    probes          | 100/s: answered 200 from the heal on (median of 1) | ''
+                    compartments    | 100/s: neighbour: answered 200 during the hang; \
+                        100/s: requests during the hang that wait for the whole deadline | \
                         100/s: answered 200 from the heal on (median of 1)
                     """)
     @Execution(ExecutionMode.CONCURRENT)

@@ -40,8 +40,12 @@ record LoadPlan(
         }
     }
 
-    /** Callers that arrive at a fixed rate per second, in the phase {@code overload} at another one. */
-    record OpenCallers(String name, String path, double rate, double overloadRate) {}
+    /**
+     * Callers that arrive at a fixed rate per second, in the phase {@code overload} at another one.
+     *
+     * @param exponential whether the times between arrivals are exponential; otherwise they are equal
+     */
+    record OpenCallers(String name, String path, double rate, double overloadRate, boolean exponential) {}
 
     /**
      * A period in which a fixed number of callers send requests. They arrive within its first second; in its

@@ -46,7 +46,7 @@ public final class OpenModel extends Simulation {
         String name = open.name();
         return scenario(name)
                 .exec(callers.request(name, open.path(), since -> name + ": " + phaseAt(phases, since)))
-                .injectOpen(users(open.rate(), open.overloadRate()));
+                .injectOpen(users(open));
     }
 
     /** The phase at a time since the begin of the load; the last one after its end. */
@@ -62,32 +62,42 @@ public final class OpenModel extends Simulation {
     }
 
     /** Ramps up in the warm-up. Phases of the same rate are one step: a boundary would disturb the rate. */
-    private List<OpenInjectionStep> users(double rate, double overloadRate) {
+    private List<OpenInjectionStep> users(OpenCallers open) {
         List<OpenInjectionStep> steps = new ArrayList<>();
         Duration steady = Duration.ZERO;
+        double rate = open.rate();
         double steadyRate = rate;
         for (LoadPhase phase : phases) {
             if (phase.name().equals(WARM_UP)) {
-                callers.plan(plannedRequests((1 + rate) / 2, phase.length()));
+                callers.plan(plannedRequests((1 + rate) / 2, phase.length(), false));
                 steps.add(rampUsersPerSec(1).to(rate).during(phase.length()));
                 continue;
             }
-            double phaseRate = phase.name().equals(OVERLOAD) ? overloadRate : rate;
-            callers.plan(plannedRequests(phaseRate, phase.length()));
+            double phaseRate = phase.name().equals(OVERLOAD) ? open.overloadRate() : rate;
+            callers.plan(plannedRequests(phaseRate, phase.length(), open.exponential()));
             if (phaseRate != steadyRate) {
-                steps.add(constantUsersPerSec(steadyRate).during(steady));
+                if (!steady.isZero()) {
+                    steps.add(constant(steadyRate, steady, open.exponential()));
+                }
                 steady = Duration.ZERO;
                 steadyRate = phaseRate;
             }
             steady = steady.plus(phase.length());
         }
-        steps.add(constantUsersPerSec(steadyRate).during(steady));
+        steps.add(constant(steadyRate, steady, open.exponential()));
         return steps;
     }
 
-    /** A lower bound: Gatling rounds, too. */
-    static long plannedRequests(double rate, Duration length) {
-        return Math.max(0, (long) Math.floor(rate * length.toMillis() / 1000) - 1);
+    private static OpenInjectionStep constant(double rate, Duration time, boolean exponential) {
+        var users = constantUsersPerSec(rate).during(time);
+        return exponential ? users.randomized() : users;
+    }
+
+    /** A lower bound: Gatling rounds, too; the number of exponential arrivals varies. */
+    static long plannedRequests(double rate, Duration length, boolean exponential) {
+        double mean = rate * length.toMillis() / 1000;
+        double deviations = exponential ? 5 * Math.sqrt(mean) : 0;
+        return Math.max(0, (long) Math.floor(mean - deviations) - 1);
     }
 
     @Override

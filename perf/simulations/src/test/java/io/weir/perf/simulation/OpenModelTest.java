@@ -9,8 +9,16 @@ class OpenModelTest {
 
     @Test
     void plansALowerBoundOfTheRequestsThatGatlingSends() {
-        assertThat(OpenModel.plannedRequests(100, Duration.ofSeconds(10))).isEqualTo(999);
-        assertThat(OpenModel.plannedRequests(40.5, Duration.ofMillis(1500))).isEqualTo(59);
-        assertThat(OpenModel.plannedRequests(0, Duration.ofSeconds(10))).isZero();
+        assertThat(OpenModel.plannedRequests(100, Duration.ofSeconds(10), false))
+                .isEqualTo(999);
+        assertThat(OpenModel.plannedRequests(40.5, Duration.ofMillis(1500), false))
+                .isEqualTo(59);
+        assertThat(OpenModel.plannedRequests(0, Duration.ofSeconds(10), true)).isZero();
+    }
+
+    @Test
+    void expectsFewerRequestsWhoseArrivalsAreRandom() {
+        assertThat(OpenModel.plannedRequests(100, Duration.ofSeconds(100), true))
+                .isEqualTo(9499);
     }
 }

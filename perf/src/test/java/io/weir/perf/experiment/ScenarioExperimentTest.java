@@ -1,0 +1,62 @@
+package io.weir.perf.experiment;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.weir.perf.result.PromiseTable;
+import io.weir.perf.run.Experiment;
+import io.weir.perf.run.ExperimentContext;
+import io.weir.perf.run.PerfRun;
+import io.weir.perf.run.RunOptions;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class ScenarioExperimentTest {
+
+    @TempDir
+    private Path root;
+
+    private static final class Promising extends ScenarioExperiment.Instances {
+
+        @Override
+        PromiseTable measure(ExperimentContext context) {
+            PromiseTable promises = new PromiseTable();
+            promises.atLeast("answered", 97, 98, "%");
+            promises.atMost("refused", 0, 2, "%");
+            promises.show("another proxy", "90 %");
+            return promises;
+        }
+    }
+
+    @Test
+    void assertsEachPromiseOfItsScenario() throws Exception {
+        for (String jar : List.of(
+                "gateway/target/weir-gateway.jar",
+                "backends-sim/target/weir-backends-sim.jar",
+                "perf/simulations/target/weir-perf-simulations.jar",
+                "perf/thread-front/target/weir-perf-thread-front.jar")) {
+            Files.createDirectories(root.resolve(jar).getParent());
+            Files.createFile(root.resolve(jar));
+        }
+        RunOptions options = new RunOptions(List.of(), false, true, 1, Optional.empty());
+
+        PerfRun.RunOutcome outcome =
+                PerfRun.measure(new Promising(), options, root, root.resolve("raw"), Duration.ZERO);
+
+        assertThat(outcome.invalid()).isEmpty();
+        assertThat(outcome.failures()).containsExactly("refused: at most 0 % (measured: 2 %)");
+        assertThat(Files.readAllLines(root.resolve("raw/assertions.csv")))
+                .contains(",answered: at least 97 %,true,98 %", ",(another proxy),true,90 %");
+    }
+
+    @Test
+    void isListedWithTheOtherExperiments() {
+        assertThat(Experiments.all())
+                .extracting(Experiment::name)
+                .contains("overload-untuned", "instances", "own-overload");
+    }
+}

@@ -1,0 +1,48 @@
+package io.weir.perf.run;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.weir.perf.LightBackend;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import reactor.core.publisher.Mono;
+
+@Timeout(60)
+class OwnLoadTest {
+
+    @TempDir
+    private Path directory;
+
+    /** The page of a scenario has the same raw data as that of an experiment. */
+    @Test
+    void recordsTheRequestsAndTheGeneratorOfALoadInThisProcess() throws Exception {
+        CpuAllocation allocation = CpuAllocation.divide(List.of(0), 1, 1, false, false);
+        try (ExperimentContext context = TestContext.create(directory, allocation, Optional.empty());
+                LightBackend backend = LightBackend.answeringOk(request -> Mono.empty())) {
+            OpenLoad load = new OpenLoad(backend.port(), List.of("/mvc/1"), 10, Duration.ofSeconds(5), 2);
+
+            int sent = context.ownLoad("made-up", () -> load.burst(3).join()).size();
+
+            load.burst(1).join();
+            assertThat(sent).isEqualTo(3);
+        }
+
+        assertThat(rows("requests"))
+                .hasSize(3)
+                .allSatisfy(row -> assertThat(row).startsWith("1,").endsWith(",/mvc/1,success"));
+        assertThat(rows("facts")).anyMatch(row -> row.startsWith("generator.made-up.delay.max,"));
+        assertThat(Files.readAllLines(directory.resolve("raw/run.properties"))).contains("load.model=open");
+    }
+
+    private List<String> rows(String file) throws Exception {
+        return Files.readAllLines(directory.resolve("raw/" + file + ".csv")).stream()
+                .skip(1)
+                .toList();
+    }
+}
