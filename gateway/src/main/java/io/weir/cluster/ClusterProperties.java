@@ -24,8 +24,8 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *     and a light load for DNS.
  * @param initialGateways number of gateways that is assumed from the start until DNS answers for the first
  *     time; 1 to 10000. Ten, so that gateways that start while DNS is down do not get the whole limit each.
- * @param fleet whether this gateway asks the others for {@code /actuator/weirfleet}, and passes on changes for
- *     all gateways. It sends the token of the request to each address of {@code gateways}.
+ * @param fleet whether this gateway asks the others for {@code /actuator/weirfleet}, and passes on changes
+ *     for all gateways. It sends the token of the request to each address of {@code gateways}.
  */
 public record ClusterProperties(
         @Nullable @Size(min = 1, max = 253) String gateways,

@@ -37,8 +37,8 @@ import org.openjdk.jmh.annotations.Warmup;
 import reactor.netty.resources.LoopResources;
 
 /**
- * The time in which the instance of a call is chosen, in nanoseconds: by latency and calls in flight, and by a
- * hash. It must not grow with the number of instances.
+ * The time in which the instance of a call is chosen, in nanoseconds: by latency and calls in flight, and by
+ * a hash. It must not grow with the number of instances.
  */
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
