@@ -24,11 +24,14 @@
  *       backends, routes and default filters. Everything else was built into servers, meters and threads; its
  *       change is a problem that names the property. A single problem of either kind rejects the whole
  *       change.
- *   <li>The {@linkplain io.weir.reload.LiveConfiguration.Target target} first creates everything that can
- *       fail (Spring Cloud Gateway's routes, compiled routes, pools with their TLS, meters), and discards it
- *       if a step fails. Then it updates the retained objects in place, and publishes one reference. Each
- *       request reads this reference once, when it arrives, and uses it to its end, through both doors. After
- *       the publication the change is final: an exception of a listener is only logged.
+ *   <li>The {@linkplain io.weir.reload.ConfigurationTarget target} looks up the addresses of the backends
+ *       that the files add, and waits for at most five seconds. Only another reload waits for it: operators
+ *       can change limits, force breakers and drain instances meanwhile.
+ *   <li>The target then creates everything that can fail (Spring Cloud Gateway's routes, compiled routes,
+ *       pools with their TLS, meters), and discards it if a step fails. Then it updates the retained objects
+ *       in place, and publishes one reference. Each request reads this reference once, when it arrives, and
+ *       uses it to its end, through both doors. After the publication the change is final: an exception of a
+ *       listener is only logged.
  *   <li>Replaced resources are closed when no request can reach them any more: mark and sweep, starting from
  *       the routes of all earlier configurations.
  * </ol>
@@ -87,7 +90,8 @@
  * <h2>Concurrency</h2>
  *
  * One monitor serialises all changes. They run on the watch's thread or on a worker thread, never on an event
- * loop. The configuration in force is volatile. An operator who forces a breaker waits until a change in
+ * loop. Another lock serialises reloads, and they read the files and look up addresses before they take the
+ * monitor. The configuration in force is volatile. An operator who forces a breaker waits until a change in
  * progress is applied, so that the forced breaker is that of a backend in force.
  *
  * <h2>Why this and not something else</h2>

@@ -20,12 +20,17 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 import org.springframework.boot.test.system.CapturedOutput;
@@ -50,11 +55,22 @@ class LiveConfigurationTest {
             """;
 
     /** The gateway, as far as the configuration reaches it. */
-    private static final class RecordingTarget implements LiveConfiguration.Target {
+    private static final class RecordingTarget implements ConfigurationTarget {
 
-        private @Nullable WeirProperties applied;
+        private volatile @Nullable WeirProperties applied;
         private Set<String> limited = Set.of();
         private boolean isFailing;
+        /** Runs while a reload waits for the addresses of new backends. */
+        private Runnable whileWaiting = () -> {};
+
+        private final List<String> prepared = new ArrayList<>();
+
+        @Override
+        public Preparation prepare(WeirProperties weir) {
+            prepared.add("prepared " + weir.backends().keySet());
+            whileWaiting.run();
+            return () -> prepared.add("discarded");
+        }
 
         @Override
         public void apply(WeirProperties weir, GatewayProperties gateway) {
@@ -367,6 +383,77 @@ class LiveConfigurationTest {
         change("max-concurrent-calls", "21", TEN_MINUTES);
         configuration.close();
         assertThat(timer.tasks()).isZero();
+    }
+
+    // ---------------------------------------------------------------- new backends
+
+    private static final String NEW_BACKEND =
+            "search: { uri: \"http://localhost:2\" }\n    stock: { uri: \"http://stock.invalid\" }";
+
+    /** Another thread, since the reload's own holds each lock that it has. */
+    private static <T> T elsewhere(Supplier<T> action) {
+        return CompletableFuture.supplyAsync(action)
+                .orTimeout(20, TimeUnit.SECONDS)
+                .join();
+    }
+
+    @Test
+    @Timeout(60)
+    void operatorsChangeThingsWhileAReloadWaitsForDns() {
+        target.whileWaiting = () -> {
+            assertThat(elsewhere(() -> configuration.withoutReload(() -> "forced")))
+                    .isEqualTo("forced");
+            assertThat(elsewhere(() -> configuration.change(
+                                    "orders", Map.of("max-concurrent-calls", "20"), "alice", TEN_MINUTES))
+                            .isOk())
+                    .isTrue();
+            assertThat(limit()).isEqualTo(20);
+            elsewhere(() -> {
+                configuration.renewConnections();
+                return true;
+            });
+        };
+        rewrite("search: { uri: \"http://localhost:2\" }", NEW_BACKEND);
+
+        reload();
+
+        assertThat(target.prepared).containsExactly("prepared [orders, search, stock]", "discarded");
+        assertThat(target.backend("stock").uri()).hasHost("stock.invalid");
+        assertThat(limit()).as("of the change during the reload").isEqualTo(20);
+    }
+
+    @Test
+    void preparesNothingForFilesThatAreRejected() {
+        rewrite("max-concurrent-calls: 4", "max-concurrent-calls: 0");
+        configuration.reload(Trigger.WATCH, "file watch");
+        isDraining = true;
+        rewrite("max-concurrent-calls: 0", "max-concurrent-calls: 5");
+        configuration.reload(Trigger.WATCH, "file watch");
+
+        assertThat(target.prepared).isEmpty();
+    }
+
+    @Test
+    void discardsWhatWasPreparedForAConfigurationThatCannotBeApplied() {
+        target.isFailing = true;
+        rewrite("search: { uri: \"http://localhost:2\" }", NEW_BACKEND);
+
+        assertThat(configuration.reload(Trigger.WATCH, "file watch").problems())
+                .containsExactly("configuration: cannot be applied: a file of certificates is missing");
+
+        assertThat(target.prepared).hasSize(2).endsWith("discarded");
+    }
+
+    @Test
+    void saysWhyAConfigurationCannotBeAppliedIfItCannotEvenBePrepared() {
+        target.isFailing = true;
+        target.whileWaiting = () -> {
+            throw new IllegalStateException("no discovery client");
+        };
+        rewrite("search: { uri: \"http://localhost:2\" }", NEW_BACKEND);
+
+        assertThat(configuration.reload(Trigger.WATCH, "file watch").problems())
+                .containsExactly("configuration: cannot be applied: a file of certificates is missing");
     }
 
     // ---------------------------------------------------------------- hash
