@@ -42,8 +42,9 @@ import org.springframework.cloud.gateway.config.GatewayProperties;
  */
 // Concurrency: this object's monitor serialises all changes. The configuration in force is volatile, for
 // readers without the monitor. `applyLock` is held only while a configuration is applied, so an operator who
-// forces a breaker never waits for the file system. `reloadLock` serialises reloads, from reading to applying;
-// it alone is held while a reload reads files and waits for DNS, so that no operator waits for either.
+// forces a breaker never waits for the file system. `reloadLock` serialises reloads, from reading to
+// applying; it alone is held while a reload reads files and waits for DNS, so that no operator waits for
+// either.
 public final class LiveConfiguration implements OperatorChanges, AutoCloseable {
 
     private static final Logger log = LoggerFactory.getLogger(LiveConfiguration.class);
@@ -140,8 +141,8 @@ public final class LiveConfiguration implements OperatorChanges, AutoCloseable {
     }
 
     /**
-     * Applies the current content of the files. Discards the changes by operators, except those whose time to
-     * live is not over and that are valid together with the files.
+     * Applies the current content of the files. The changes by operators stay in force, except those whose
+     * time to live is over, whose backend is gone, or that are invalid together with the files.
      *
      * @return the applied or rejected change
      */
@@ -159,7 +160,7 @@ public final class LiveConfiguration implements OperatorChanges, AutoCloseable {
         }
     }
 
-    /** Prepares for files that will be applied. If the preparation fails, so does the change, and says why. */
+    /** Prepares for files that will be applied. If this fails, the change fails, too, and says why. */
     private ConfigurationTarget.Preparation prepare(ConfigurationSnapshot next) {
         try {
             if (!draining.getAsBoolean()
@@ -182,21 +183,27 @@ public final class LiveConfiguration implements OperatorChanges, AutoCloseable {
 
     private synchronized ConfigurationChange reload(ConfigurationSnapshot next, Trigger trigger, String by) {
         ConfigurationChange change;
+        ConfigurationHash before = hash;
         OperatorValues lasting;
+        OperatorValues over = operatorValues.over(nanoClock.getAsLong());
         try {
-            lasting = operatorValues.timed(nanoClock.getAsLong()).fitting(next);
+            lasting = operatorValues.without(over).fitting(next);
             change = change(lasting.isEmpty() ? next : lasting.over(next), trigger, by);
         } catch (RuntimeException e) {
             return unreadable(e, trigger, by);
         }
         if (change.isApplied()) {
-            operatorValues.without(lasting).lines().forEach(line -> log.warn("Change ended by the reload: {}", line));
+            OperatorValues ended = operatorValues.without(over).without(lasting);
+            reporter.reloaded(lasting, over, ended, next.weir().backends().keySet());
             setOperatorValues(lasting);
             reporter.settled();
             files.keep(next, hash);
         }
         if (change.isApplied() && change.differences().isEmpty()) {
             meters.unchanged();
+            if (!hash.equals(before)) {
+                log.info("Configuration read by {} ({}); hash {}: operators' values hide it", by, trigger, hash);
+            }
         } else {
             reporter.report(change, "", hash);
         }

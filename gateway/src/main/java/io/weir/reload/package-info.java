@@ -63,14 +63,17 @@
  * <h2>Operators</h2>
  *
  * An operator's change of a limit overrides all files. It is validated and applied like a file, and shown
- * with the origin {@code operator}. An applied reload discards such changes, because the files are
- * authoritative from then on. A rejected reload discards none.
+ * with the origin {@code operator}. It holds until an operator releases it, like a forced breaker, or until
+ * its time to live is over. A reload keeps it: a deployment in the middle of an incident, of which the
+ * operator may not know, does not undo the mitigation. The log has a line for each change that a reload
+ * keeps, and the dashboard shows it. A change never stands in the way of the files: a reload ends a change
+ * whose backend is gone, or that is invalid together with the new files, and logs the reason.
  *
- * <p>A change with a time to live says itself when it ends, so a reload keeps it: a deployment in the middle
- * of an incident does not undo its mitigation. It never stands in the way of the files: a reload ends a
- * change whose backend is gone, or that is invalid together with the new files. The end of a change applies
- * the configuration in force without it. If another change is invalid without it, both end; if the end cannot
- * be applied, the gateway tries again every ten seconds.
+ * <p>Rejected: a reload ends a change if the files change the same property. What a reload does to a
+ * mitigation would depend on which line somebody edited.
+ *
+ * <p>The end of a change applies the configuration in force without it. If another change is invalid without
+ * it, both end; if the end cannot be applied, the gateway tries again every ten seconds.
  *
  * <h2>Hash</h2>
  *

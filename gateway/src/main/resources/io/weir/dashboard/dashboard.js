@@ -401,7 +401,6 @@ function confirmChange(name, action, instance) {
   byId('ask-lasting').hidden = action === 'released' || action === 'return';
   const duration = byId('ask-duration');
   duration.value = '';
-  duration.options[0].textContent = limits.hidden ? 'when it is released' : 'with the next reload';
   byId('ask-calls').value = calls.limit;
   byId('ask-queue').value = calls.queueCapacity;
   [byId('ask-calls'), byId('ask-queue')].forEach((input) => { input.disabled = limits.hidden; });

@@ -24,6 +24,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
@@ -67,7 +68,7 @@ class LiveConfigurationTest {
 
         @Override
         public Preparation prepare(WeirProperties weir) {
-            prepared.add("prepared " + weir.backends().keySet());
+            prepared.add("prepared " + new TreeSet<>(weir.backends().keySet()));
             whileWaiting.run();
             return () -> prepared.add("discarded");
         }
@@ -252,21 +253,31 @@ class LiveConfigurationTest {
         assertThat(configuration.release("search", "bob").changes()).isEmpty();
     }
 
+    /** A deployment in the middle of an incident must not undo its mitigation. */
     @Test
-    void aReloadKeepsOnlyChangesWithATime() {
+    @ExtendWith(OutputCaptureExtension.class)
+    void aReloadKeepsChangesUntilTheyAreReleasedOrTheirTimeIsOver(CapturedOutput output) {
         change("max-concurrent-calls", "20", TEN_MINUTES);
         change("deadline", "900ms", null);
         rewrite("max-concurrent-calls: 4", "max-concurrent-calls: 5");
+        rewrite("orders: { uri", "orders: { deadline: 3s, uri");
 
-        ConfigurationChange change = reload();
+        assertThat(reload().differences()).isEmpty();
 
-        assertThat(change.differences())
-                .extracting(Object::toString)
-                .containsExactly("weir.backends.orders.deadline: 900ms -> (default)");
         assertThat(limit()).isEqualTo(20);
-        assertThat(target.backend("orders").deadline()).isEqualTo(Duration.ofSeconds(2));
+        assertThat(target.backend("orders").deadline()).isEqualTo(Duration.ofMillis(900));
+        assertThat(target.limited).containsExactly("orders");
+        assertThat(shown()).hasSize(2);
+        assertThat(output.getAll())
+                .contains("Change kept by the reload, in place of the files' value: weir.backends.orders.deadline:"
+                        + " 900ms, set by alice")
+                .contains("(REQUEST); hash " + configuration.state().hash() + ": operators' values hide it");
         timer.advance(TEN_MINUTES);
         assertThat(limit()).as("of the file").isEqualTo(5);
+        assertThat(target.backend("orders").deadline()).isEqualTo(Duration.ofMillis(900));
+        assertThat(configuration.release("orders", "bob").isOk()).isTrue();
+        assertThat(target.backend("orders").deadline()).as("of the file").isEqualTo(Duration.ofSeconds(3));
+        assertThat(shown()).isEmpty();
     }
 
     /** The timer is late. */
@@ -296,13 +307,19 @@ class LiveConfigurationTest {
     }
 
     @Test
-    void aReloadThatRemovesTheBackendEndsItsChange() {
+    @ExtendWith(OutputCaptureExtension.class)
+    void aReloadThatRemovesTheBackendEndsItsChanges(CapturedOutput output) {
         change("max-concurrent-calls", "20", TEN_MINUTES);
+        change("deadline", "900ms", null);
         String yaml = YAML.replaceAll("(?m)^.*orders.*\n", "");
         rewrite(YAML, yaml);
         reload();
         assertThat(shown()).isEmpty();
         assertThat(timer.tasks()).isZero();
+        assertThat(output.getAll())
+                .contains("Change ended by the reload, as its backend is gone:"
+                        + " weir.backends.orders.bulkhead.max-concurrent-calls: 20, set by alice")
+                .contains("as its backend is gone: weir.backends.orders.deadline: 900ms, set by alice");
 
         rewrite(yaml, YAML);
         reload();
@@ -324,8 +341,8 @@ class LiveConfigurationTest {
         assertThat(target.backend("search").bulkhead().maxConcurrentCalls().orElse(0))
                 .isEqualTo(7);
         assertThat(output.getAll())
-                .contains("Change ended by the reload: weir.backends.orders.bulkhead.max-wait-duration: 1500ms, set by"
-                        + " alice");
+                .contains("Change ended by the reload, as it is invalid with the files:"
+                        + " weir.backends.orders.bulkhead.max-wait-duration: 1500ms, set by alice");
     }
 
     @Test
@@ -474,6 +491,7 @@ class LiveConfigurationTest {
 
         assertThat(configuration.state().hash()).isEqualTo(hash);
         assertThat(configuration.state().operatorValues()).isEqualTo(1);
+        configuration.release("orders", "alice");
         rewrite("max-concurrent-calls: 4", "max-concurrent-calls: 5");
         reload();
         String next = configuration.state().hash();
