@@ -2,15 +2,12 @@ package io.weir.authentication;
 
 import com.nimbusds.jose.JOSEObjectType;
 import com.nimbusds.jose.JWSAlgorithm;
-import com.nimbusds.jose.JWSHeader;
 import com.nimbusds.jose.jwk.JWK;
 import com.nimbusds.jose.jwk.JWKSet;
-import com.nimbusds.jose.jwk.RSAKey;
 import com.nimbusds.jose.jwk.source.ImmutableJWKSet;
 import com.nimbusds.jose.proc.DefaultJOSEObjectTypeVerifier;
 import com.nimbusds.jose.proc.JWSVerificationKeySelector;
 import com.nimbusds.jose.proc.SecurityContext;
-import com.nimbusds.jose.util.Base64URL;
 import com.nimbusds.jwt.proc.DefaultJWTProcessor;
 import java.time.Clock;
 import java.time.Instant;
@@ -61,6 +58,8 @@ public final class Issuer {
     private final LongAdder verified = new LongAdder();
     private final LongAdder refused = new LongAdder();
     private volatile @Nullable Verifier verifier;
+    /** The keys whose algorithms are warm. */
+    private volatile @Nullable JWKSet warmKeys;
 
     /** The decoder for one set of keys, and the tokens that it has verified. */
     private record Verifier(JWKSet keys, NimbusJwtDecoder decoder, TokenCache cache) {}
@@ -157,27 +156,34 @@ public final class Issuer {
     }
 
     /**
-     * Verifies a made-up token with an invalid signature, and so loads the classes that a verification needs.
-     * Otherwise the first caller's token would block an event loop while they load. Called in the background.
+     * Verifies a made-up token with an invalid signature for each algorithm that the keys in force permit,
+     * and so loads the classes that a verification needs. Otherwise the first caller's token would block an
+     * event loop while they load. Called again and again, in the background.
      *
-     * @return false if no key is known yet
+     * @param warm the algorithms that are warm; receives the others
      */
-    boolean warmUp() {
+    @SuppressWarnings("ReferenceEquality") // As in findVerified().
+    void warmUp(Set<JWSAlgorithm> warm) {
         Verifier present = verifier();
-        if (present == null) {
-            return false;
+        if (present == null || present.keys == warmKeys) {
+            return;
         }
-        JWK key = present.keys.getKeys().getFirst();
-        JWSHeader header = new JWSHeader.Builder(key instanceof RSAKey ? JWSAlgorithm.RS256 : JWSAlgorithm.ES256)
-                .keyID(key.getKeyID())
-                .build();
-        String token = header.toBase64URL() + "." + Base64URL.encode("{}") + "." + Base64URL.encode(new byte[1]);
+        for (JWK key : present.keys.getKeys()) {
+            for (JWSAlgorithm algorithm : MadeUpToken.algorithms(key, ALGORITHMS)) {
+                if (warm.add(algorithm)) {
+                    warmUp(present.decoder, MadeUpToken.of(key, algorithm));
+                }
+            }
+        }
+        warmKeys = present.keys;
+    }
+
+    private static void warmUp(NimbusJwtDecoder decoder, String token) {
         try {
-            var _ = present.decoder.decode(token);
+            var _ = decoder.decode(token);
         } catch (JwtException e) {
             // As intended.
         }
-        return true;
     }
 
     private VerifiedToken accept(Jwt jwt) {

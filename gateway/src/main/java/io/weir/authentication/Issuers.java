@@ -1,5 +1,6 @@
 package io.weir.authentication;
 
+import com.nimbusds.jose.JWSAlgorithm;
 import com.nimbusds.jose.jwk.JWKSet;
 import java.net.http.HttpClient;
 import java.time.Clock;
@@ -7,6 +8,8 @@ import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
@@ -39,7 +42,9 @@ public final class Issuers implements AutoCloseable {
     private final Function<IssuerProperties, KeySource> sources;
     private final boolean hasThread;
     private volatile Map<String, Issuer> inForce = Map.of();
-    private volatile boolean isWarm;
+    /** The algorithms whose verification is warm. Their classes are the same for all issuers. */
+    private final Set<JWSAlgorithm> warm = ConcurrentHashMap.newKeySet();
+
     private @Nullable ScheduledExecutorService thread;
     private @Nullable HttpClient http;
 
@@ -119,17 +124,20 @@ public final class Issuers implements AutoCloseable {
         }
     }
 
-    /** Begins the fetches that are due, and warms up the verification once the first keys are known. */
+    /** Begins the fetches that are due, and warms up the verification with keys that have become known. */
     void refreshIfDue() {
         try {
             inForce.values().forEach(issuer -> issuer.keys().refreshIfDue());
-            if (!isWarm) {
-                isWarm = inForce.values().stream().anyMatch(Issuer::warmUp);
-            }
+            inForce.values().forEach(issuer -> issuer.warmUp(warm));
         } catch (RuntimeException e) {
             // The next check follows in any case.
             log.error("The check of the issuers' keys failed", e);
         }
+    }
+
+    /** The algorithms whose verification is warm. */
+    Set<JWSAlgorithm> warm() {
+        return Set.copyOf(warm);
     }
 
     private synchronized HttpClient http() {

@@ -13,6 +13,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.IntFunction;
+import java.util.function.IntPredicate;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -98,8 +100,12 @@ final class BackendHistory {
         probeIntervalMillis =
                 (int) backend.health().settings().recovery().probeInterval().toMillis();
         maxActiveEver = Math.max(maxActiveEver, now.calls().active());
-        LiveView.Recent recent = recent(endedNow, troubleNow, movement);
-        return new LiveView.BackendSnapshot(backend.name(), Severity.of(now, recent.troubleShare()), recent, now);
+        long all = outcomesInWindow(outcome -> true);
+        long troubled =
+                outcomesInWindow(outcome -> ExchangeOutcomes.kind(outcome).isTrouble());
+        double share = all == 0 ? 0 : (double) troubled / all;
+        LiveView.Recent recent = recent(endedNow, troubleNow, (double) all / SlidingWindow.SECONDS, share, movement);
+        return new LiveView.BackendSnapshot(backend.name(), Severity.of(now, troubled, all), recent, now);
     }
 
     /** Calls that have used a permit and ended, in the window. */
@@ -119,23 +125,27 @@ final class BackendHistory {
         dispatches[2] = meters.served();
     }
 
-    private LiveView.Recent recent(long endedNow, long troubleNow, String movement) {
+    private long outcomesInWindow(IntPredicate wanted) {
+        long[] sum = outcomesWindow.sum();
+        return IntStream.range(0, sum.length)
+                .filter(wanted)
+                .mapToLong(outcome -> sum[outcome])
+                .sum();
+    }
+
+    private LiveView.Recent recent(long endedNow, long troubleNow, double rate, double troubleShare, String movement) {
         Map<String, Long> counts = new LinkedHashMap<>();
-        long all = 0;
-        long troubled = 0;
         long[] sum = outcomesWindow.sum();
         for (int i = 0; i < sum.length; i++) {
             if (sum[i] != 0) {
                 counts.put(ExchangeOutcomes.words().get(i), sum[i]);
-                all += sum[i];
-                troubled += ExchangeOutcomes.kind(i).isTrouble() ? sum[i] : 0;
             }
         }
         return new LiveView.Recent(
                 endedNow,
                 troubleNow,
-                (double) all / SlidingWindow.SECONDS,
-                all == 0 ? 0 : (double) troubled / all,
+                rate,
+                troubleShare,
                 counts,
                 percentiles(),
                 budgetLeftMillis(),

@@ -6,7 +6,9 @@ import java.util.List;
 /**
  * The severity of a backend's worst problem; the dashboard shows the most serious backends first.
  *
- * <p>Problems that callers notice rank first, by the share of callers affected. Then come breakers that an
+ * <p>Problems that callers notice rank first, by the share of callers affected. Fewer than
+ * {@value #FEWEST_EXCHANGES} exchanges count as so many: one failed call of a backend that has hardly any is
+ * not the trouble of a backend that is down. Then come breakers that an
  * operator has forced, then early signs: slow calls, an ejected instance, a limit at its floor, a queue, a
  * limit at its ceiling, no free permit.
  *
@@ -36,6 +38,8 @@ record Severity(int score, String word) {
     private static final double USED = 0.5;
 
     private static final double MIN_CALLS_PER_SECOND = 0.1;
+    /** The number from which the breaker, too, computes a failure rate by default. */
+    private static final int FEWEST_EXCHANGES = 20;
     /**
      * The largest addition to the base score of a failing backend, in proportion to the share of shed or
      * failed exchanges.
@@ -49,9 +53,11 @@ record Severity(int score, String word) {
     /**
      * The severity of a backend's worst problem.
      *
-     * @param troubleShare share of its recent exchanges that were shed or failed; 0 to 1
+     * @param troubled its recent exchanges that were shed or failed
+     * @param ended all of its recent exchanges
      */
-    static Severity of(BackendView now, double troubleShare) {
+    static Severity of(BackendView now, long troubled, long ended) {
+        double troubleShare = (double) troubled / Math.max(FEWEST_EXCHANGES, ended);
         int byShare = (int) Math.round(BREAKER_RANGE * troubleShare);
         Severity worst =
                 switch (now.breaker().state()) {
@@ -61,7 +67,7 @@ record Severity(int score, String word) {
                     case "forced-closed" -> new Severity(FORCED, "forced-closed");
                     default -> NONE;
                 };
-        if (troubleShare > 0) {
+        if (troubled > 0) {
             int score = FAILING_BASE + (int) Math.round(FAILING_RANGE * troubleShare);
             worst = worse(worst, new Severity(score, "failing"));
         }

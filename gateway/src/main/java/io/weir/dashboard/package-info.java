@@ -34,7 +34,10 @@
  * second on two busy cores.
  *
  * <p><b>Order.</b> {@link io.weir.dashboard.Severity} reduces the problems of a backend to one word and one
- * number, so that the most serious backend is on top. The page orders by bands of this number, and by name
+ * number, so that the most serious backend is on top. The share of the requests that were shed or failed
+ * counts as if there had been twenty at least: by the plain share, one failed call would put an idle backend
+ * above a busy one of which half the calls fail. Rejected: the lower bound of a confidence interval, which
+ * nobody can compute from the figures on the page. The page orders by bands of this number, and by name
  * within a band. A backend rises into a higher band at once, and falls after five seconds without the
  * trouble: rows that swap each second cannot be read or clicked. For the same reason the order by traffic
  * ranks backends by steps of their rate, each half as much again as the one below.

@@ -60,10 +60,15 @@ public final class BackendAnswerFilter implements GlobalFilter, Ordered {
                 var _ = inbound.encode(status == null ? 0 : status.value(), Unpooled.EMPTY_BUFFER);
                 return Mono.empty();
             }
-            return response.writeWith(isComplete ? body : withHeadAtOnce(body, response))
-                    // Spring logs it as an error of the gateway, unlike an abort of the caller.
-                    .onErrorMap(SslClosedEngineException.class, AbortedException::new);
+            return write(response, isComplete ? body : withHeadAtOnce(body, response));
         }));
+    }
+
+    /** Writes a body. A TLS caller who leaves meanwhile aborts the response like any other caller. */
+    static Mono<Void> write(ServerHttpResponse response, Flux<DataBuffer> body) {
+        return response.writeWith(body)
+                // Spring logs it as an error of the gateway, unlike an abort of the caller.
+                .onErrorMap(SslClosedEngineException.class, AbortedException::new);
     }
 
     /**

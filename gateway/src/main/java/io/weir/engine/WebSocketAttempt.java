@@ -29,9 +29,12 @@ import reactor.netty.http.websocket.WebsocketOutbound;
  * answer is handled like any other.
  *
  * <p>Frames pass unchanged, the fragments of a message, pings and pongs included. A frame is held in memory
- * until it is complete, so its size has a limit. The close status of one side is passed on to the other.
- * Extensions, such as {@code permessage-deflate}, are neither accepted from the caller nor offered to the
- * backend, so that frames need no translation.
+ * until it is complete, so its size has a limit. The close status of one side is passed on to the other. A
+ * caller who breaks the protocol ends both sides with the same status, such as 1002 or 1009: to the backend,
+ * 1001 would mean that the caller has left as usual, and only the gateway has seen the frame. The reason in
+ * the backend's close frame names the caller, since the backend has made no error. A backend that breaks the
+ * protocol is a bad gateway (1014) to the caller. Extensions, such as {@code permessage-deflate}, are neither
+ * accepted from the caller nor offered to the backend, so that frames need no translation.
  *
  * <p>Limitation: if a backend refuses a WebSocket over HTTP/2, only the head of its answer is passed on.
  * Reactor Netty's client drops the body.
@@ -45,6 +48,9 @@ final class WebSocketAttempt extends HttpAttempt {
      * Time between a close frame and the end of the connection, whether the peer has read the frame or not.
      */
     private static final int CLOSE_TIMEOUT_SECONDS = 2;
+
+    /** The reason of a close frame to the backend if the caller has broken the protocol. */
+    private static final String CALLERS_VIOLATION = "protocol error of the caller";
 
     private static final WebSocketCloseStatus BAD_GATEWAY = new WebSocketCloseStatus(1014, "Bad gateway");
 
@@ -235,10 +241,11 @@ final class WebSocketAttempt extends HttpAttempt {
         if (isCancelled()) {
             return sendClose(toCaller, closeStatus);
         }
-        Mono<Void> up = toBackend.sendObject(frames(fromCaller, false)).then().onErrorComplete();
+        WebSocketFrames callersFrames = frames(fromCaller, false);
+        Mono<Void> up = toBackend.sendObject(callersFrames).then().onErrorComplete();
         Mono<Void> down = toCaller.sendObject(frames(fromBackend, true)).then().onErrorComplete();
         return Mono.when(
-                up.then(passClose(fromCaller, toBackend, WebSocketCloseStatus.ENDPOINT_UNAVAILABLE)),
+                up.then(passCallersClose(callersFrames, fromCaller, toBackend)),
                 down.then(passClose(fromBackend, toCaller, BAD_GATEWAY)));
     }
 
@@ -249,6 +256,16 @@ final class WebSocketAttempt extends HttpAttempt {
                 long soFar = bytes + frame.content().readableBytes();
                 bytes = soFar;
             }
+        });
+    }
+
+    /** Passes the caller's close status on to the backend, or the status for the caller's protocol error. */
+    private static Mono<Void> passCallersClose(WebSocketFrames frames, WebsocketInbound from, WebsocketOutbound to) {
+        return Mono.defer(() -> {
+            WebSocketCloseStatus violation = frames.violation();
+            return violation == null
+                    ? passClose(from, to, WebSocketCloseStatus.ENDPOINT_UNAVAILABLE)
+                    : sendClose(to, new WebSocketCloseStatus(violation.code(), CALLERS_VIOLATION));
         });
     }
 

@@ -1,5 +1,7 @@
 package io.weir.engine;
 
+import io.netty.handler.codec.http.websocketx.CorruptedWebSocketFrameException;
+import io.netty.handler.codec.http.websocketx.WebSocketCloseStatus;
 import io.netty.handler.codec.http.websocketx.WebSocketFrame;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -19,7 +21,8 @@ import reactor.core.publisher.Operators.DeferredSubscription;
  * yet. Such an end is lost, and the tunnel stayed open until its idle time-out.
  *
  * <p>Concurrency: frames arrive on one side's event loop, demand and cancellation on the other's. The two
- * event loops share only {@code isCancelled} and the deferred subscription, which is atomic.
+ * event loops share only {@code isCancelled}, {@code violation} and the deferred subscription, which is
+ * atomic.
  */
 final class WebSocketFrames extends Flux<WebSocketFrame> implements CoreSubscriber<WebSocketFrame>, Subscription {
 
@@ -28,6 +31,7 @@ final class WebSocketFrames extends Flux<WebSocketFrame> implements CoreSubscrib
     private final DeferredSubscription upstream = new DeferredSubscription();
     private @Nullable CoreSubscriber<? super WebSocketFrame> sink;
     private volatile boolean isCancelled;
+    private volatile @Nullable WebSocketCloseStatus violation;
 
     /**
      * Frames that are read once.
@@ -38,6 +42,15 @@ final class WebSocketFrames extends Flux<WebSocketFrame> implements CoreSubscrib
     WebSocketFrames(Publisher<WebSocketFrame> source, Consumer<WebSocketFrame> listener) {
         this.source = source;
         this.listener = listener;
+    }
+
+    /**
+     * The status with which Reactor Netty has closed the source's side since that side broke the protocol;
+     * null: it has not.
+     */
+    @Nullable
+    WebSocketCloseStatus violation() {
+        return violation;
     }
 
     @Override
@@ -62,6 +75,9 @@ final class WebSocketFrames extends Flux<WebSocketFrame> implements CoreSubscrib
 
     @Override
     public void onError(Throwable failure) {
+        if (failure instanceof CorruptedWebSocketFrameException corrupted) {
+            violation = corrupted.closeStatus();
+        }
         if (!isCancelled) {
             sink().onError(failure);
         }

@@ -62,7 +62,7 @@ final class Choice<C extends Choice.Candidate> {
          * Counts a call that went to another instance because of the latency, and returns whether this call
          * must show the present latency.
          */
-        boolean isExplorationDue();
+        boolean isExplorationDue(long now);
 
         /** Whether the instance takes no further call now. */
         boolean isFull();
@@ -217,8 +217,9 @@ final class Choice<C extends Choice.Candidate> {
             return isSaferThan(worse, better, now) ? worse : better;
         }
         boolean isSlower = isOther ? isSlower(oneNanos, otherNanos) : isSlower(otherNanos, oneNanos);
-        // A slow start sends calls to the slower one anyway.
-        return isSlower && !isSlowStart && worse.isExplorationDue() ? worse : better;
+        // An instance that starts slowly gets fewer of these calls, too.
+        boolean isSkipped = isSlowStart && skips(worse, now);
+        return isSlower && !isSkipped && worse.isExplorationDue(now) ? worse : better;
     }
 
     /** The first draw while an instance starts slowly. */

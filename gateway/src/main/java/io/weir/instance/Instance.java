@@ -175,7 +175,7 @@ public final class Instance implements Choice.Candidate {
 
     /** A call was answered well in this time. */
     public void served(long latencyNanos, long now) {
-        exploration.answered(latencyNanos, latency.lastNanos());
+        exploration.answered(latencyNanos, latency.lastNanos(), now);
         // 0 is an unknown latency.
         latency.record(Math.max(1, latencyNanos), now);
         answeredCalls.increment();
@@ -189,7 +189,7 @@ public final class Instance implements Choice.Candidate {
 
     /** A call has ended without a good answer after this time. */
     public void endedWithoutAnswer(long waitedNanos, long now) {
-        exploration.failed();
+        exploration.failed(now);
         latency.raise(waitedNanos, now);
     }
 
@@ -274,8 +274,8 @@ public final class Instance implements Choice.Candidate {
     }
 
     @Override
-    public boolean isExplorationDue() {
-        return health.inFlight() == 0 && exploration.isDue();
+    public boolean isExplorationDue(long now) {
+        return health.inFlight() == 0 && exploration.isDue(now);
     }
 
     @Override

@@ -36,10 +36,12 @@
  * only a few calls even before its health opens.
  *
  * <p><b>No starvation.</b> One slow answer, such as the first one of a cold JVM, must not keep calls away for
- * long. Of the calls that an instance has lost by its latency, the eighth one goes to it all the same
- * ({@link io.weir.instance.Exploration}). If it is still slow, the next one follows after twice as many
- * calls, up to 256. So a slow start is forgiven within seconds at any traffic, and an instance that is always
- * slow gets less than a hundredth of the calls. An instance that returns has no latency at first.
+ * long. Of the calls that an instance has lost by its latency, the eighth one goes to it all the same ({@link
+ * io.weir.instance.Exploration}), and earlier where three seconds have passed since its answer. If it is
+ * still slow, the next one follows after twice as many calls, or twice the time, up to 256 calls. So a slow
+ * start is forgiven within seconds at any traffic, and an instance that is always slow gets less than a
+ * hundredth of the calls, or a twentieth where it gets less than four a second. An instance that returns has
+ * no latency at first.
  *
  * <p><b>Cool-down.</b> An instance that has failed twice in a row gets no calls until the others have
  * answered eight; each further failure doubles this number, up to 64 answers

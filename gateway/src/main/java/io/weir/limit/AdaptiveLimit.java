@@ -60,6 +60,9 @@ public final class AdaptiveLimit implements Limit {
     private final Knee knee;
     private final RecentRate recentRate = new RecentRate();
     private final LastChange lastChange = new LastChange();
+    /** The number that the last change led to, or the settings since. */
+    private int explained;
+
     private double lastNow;
     private long samples;
     private double answeredShare = 1;
@@ -149,6 +152,7 @@ public final class AdaptiveLimit implements Limit {
         this.applied = new Settings(bounds, deadlineNanos / SECOND, 1);
         this.settings = new AtomicReference<>(applied);
         this.knee = new Knee(bounds, applied.deadline, wallNanos / SECOND);
+        this.explained = knee.wholeValue();
         this.published = currentState(capacity());
     }
 
@@ -278,8 +282,11 @@ public final class AdaptiveLimit implements Limit {
         while (requests != 0) {
             Settings latest = settings.get();
             if (!latest.equals(applied)) {
+                recordChange();
                 applied = latest;
                 knee.configure(latest.bounds, latest.deadline, latest.share);
+                explained = knee.wholeValue();
+                lastChange.moved(knee.wholeLimit(), knee.lastChange() == Change.PROBE);
             }
             if (handedOver.get() != null) {
                 applyAll(handedOver.getAndSet(null));
@@ -342,9 +349,7 @@ public final class AdaptiveLimit implements Limit {
         Published seen = published;
         Beliefs before = seen.beliefs;
         int limit = knee.wholeValue();
-        if (limit != before.limit() || (lastChange.isProbing() && knee.lastChange() != Change.PROBE)) {
-            lastChange.record(before.limit(), limit, knee.lastChange(), lastNow);
-        }
+        recordChange();
         int capacity = capacity();
         boolean resized = limit != before.limit()
                 // A small difference is not worth a resize.
@@ -364,6 +369,15 @@ public final class AdaptiveLimit implements Limit {
         }
         if (resized) {
             onChange.run();
+        }
+    }
+
+    /** Records the decision that has moved the number, if one has. */
+    private void recordChange() {
+        int limit = knee.wholeValue();
+        if (limit != explained || (lastChange.isProbing() && knee.lastChange() != Change.PROBE)) {
+            lastChange.record(explained, limit, knee.lastChange(), lastNow);
+            explained = limit;
         }
     }
 

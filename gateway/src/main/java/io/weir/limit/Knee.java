@@ -202,6 +202,11 @@ final class Knee {
         return share == 1 ? value() : whole(probe.isRunning() ? probe.limit() : limit);
     }
 
+    /** As {@link #wholeValue}, without the probe that may run. */
+    int wholeLimit() {
+        return share == 1 ? ownValue() : whole(limit);
+    }
+
     private int whole(double ofShare) {
         return Math.max(1, (int) (ofShare / share + ROUNDING));
     }
@@ -646,11 +651,12 @@ final class Knee {
     }
 
     private void change(double next, Change reason) {
-        if ((int) (next + 1e-9) != ownValue()) {
+        int before = wholeLimit();
+        limit = next;
+        if (wholeLimit() != before) {
             lastChange = reason;
             count(reason);
         }
-        limit = next;
     }
 
     @SuppressWarnings("EnumOrdinal") // An index into an array of this process.

@@ -7,7 +7,8 @@ import io.weir.limit.Limit.Change;
  *
  * <p>A probe lowers the limit for a moment. If the limit is afterwards as before, the last change is again
  * the one before the probe: an operator looks for the reason of the present number, and the probe is not that
- * reason.
+ * reason. Nor is a number that the settings move, or the share of the instances that take calls: no decision
+ * led to it.
  *
  * <p>Times in seconds since the limit was created. Not thread-safe.
  */
@@ -41,6 +42,25 @@ final class LastChange {
         }
         reason = why;
         at = now;
+    }
+
+    /**
+     * The settings have moved the number, or have ended a probe.
+     *
+     * @param to the number apart from a probe
+     * @param goesOn whether a probe still runs
+     */
+    void moved(int to, boolean goesOn) {
+        if (!isProbing()) {
+            return;
+        }
+        if (goesOn) {
+            beforeProbe = to;
+        } else {
+            beforeProbe = 0;
+            reason = reasonBeforeProbe;
+            at = atBeforeProbe;
+        }
     }
 
     /** Whether the last recorded change began a probe. */

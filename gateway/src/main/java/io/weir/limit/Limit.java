@@ -98,8 +98,9 @@ public interface Limit {
      * @param answersPerSecond the rate of answers while the limit was in use; 0 while unknown
      * @param utilisation the share of calls that ended while all permits were in use, in the last window; 0
      *     to 1
-     * @param lastChange the reason for the last change. {@link Change#PROBE} only while a probe runs: a probe
-     *     that leaves the limit as it was does not count as a change afterwards
+     * @param lastChange the reason for the last change that the limit decided on. {@link Change#PROBE} only
+     *     while a probe runs: a probe that leaves the limit as it was does not count as a change afterwards.
+     *     A number that the settings or the instances that take calls have moved has no reason here
      * @param changedAtMillis the time of the last change, in milliseconds since 1970; before the first
      *     change, the time of the limit's creation; 0 for a fixed limit
      */

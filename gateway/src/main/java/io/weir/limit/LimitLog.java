@@ -20,12 +20,16 @@ public final class LimitLog {
     private static final Logger log = LoggerFactory.getLogger(LimitLog.class);
     private static final double NANOS_PER_MILLI = 1e6;
     private static final double PERCENT = 100;
+    /** The reason of a change that the limit has not decided on. */
+    private static final String SETTINGS = "the bounds, or the instances that take calls";
 
     private final String backend;
     private final LimitInForce limit;
     private final LongSupplier nanoClock;
 
     private int last;
+    /** The time of the last decision. */
+    private long decidedAtMillis;
     /** The number before the running probe; 0: none runs. */
     private int beforeProbe;
 
@@ -49,7 +53,9 @@ public final class LimitLog {
         this.backend = backend;
         this.limit = limit;
         this.nanoClock = nanoClock;
-        this.last = limit.beliefs().limit();
+        Beliefs beliefs = limit.beliefs();
+        this.last = beliefs.limit();
+        this.decidedAtMillis = beliefs.changedAtMillis();
     }
 
     /** Logs the change, if the number has changed. */
@@ -68,11 +74,17 @@ public final class LimitLog {
             logChange(beliefs, "the probe is over");
         } else {
             beforeProbe = 0;
-            logChange(beliefs, beliefs.lastChange().word());
-            // A probe may go below the floor for a moment.
-            moved(now, beliefs.lastChange());
+            // After a probe that was cancelled, the last decision is an earlier one.
+            if (beliefs.changedAtMillis() > decidedAtMillis) {
+                logChange(beliefs, beliefs.lastChange().word());
+                // A probe may go below the floor for a moment.
+                moved(now, beliefs.lastChange());
+            } else {
+                logChange(beliefs, SETTINGS);
+            }
         }
         last = now;
+        decidedAtMillis = beliefs.changedAtMillis();
     }
 
     private void logChange(Beliefs beliefs, String reason) {

@@ -7,6 +7,7 @@ import io.weir.door.LiveRoutes;
 import io.weir.door.Routes;
 import io.weir.live.RetiredGenerations.RetiredResource;
 import io.weir.metrics.EdgeMeters;
+import io.weir.reload.ConfigurationTarget;
 import io.weir.reload.LiveConfiguration;
 import java.util.ArrayList;
 import java.util.List;
@@ -25,7 +26,7 @@ import org.springframework.cloud.gateway.config.GatewayProperties;
  * the shared parts in place and then publishes the new routes with one write. A failure in the commit or
  * after it, such as one of a listener, is logged and does not stop the other steps.
  */
-public final class ConfigurationApplier implements LiveConfiguration.Target {
+public final class ConfigurationApplier implements ConfigurationTarget {
 
     private static final Logger log = LoggerFactory.getLogger(ConfigurationApplier.class);
 
@@ -64,11 +65,13 @@ public final class ConfigurationApplier implements LiveConfiguration.Target {
             Issuers issuers,
             WeirProperties weir,
             GatewayProperties gateway) {
-        Plan plan = plan(backends, routes, issuers, weir, gateway, null);
-        backends.commit(plan.backends(), retired -> {});
-        issuers.commit(plan.issuers());
-        plan.changesInPlace().forEach(Runnable::run);
-        return plan.next();
+        try (Preparation _ = backends.prepare(weir.backends())) {
+            Plan plan = plan(backends, routes, issuers, weir, gateway, null);
+            backends.commit(plan.backends(), retired -> {});
+            issuers.commit(plan.issuers());
+            plan.changesInPlace().forEach(Runnable::run);
+            return plan.next();
+        }
     }
 
     /** A planned configuration. */
@@ -78,6 +81,11 @@ public final class ConfigurationApplier implements LiveConfiguration.Target {
             Map<String, Issuer> issuers,
             Routes next,
             List<Runnable> changesInPlace) {}
+
+    @Override
+    public Preparation prepare(WeirProperties weir) {
+        return backends.prepare(weir.backends());
+    }
 
     @Override
     public void apply(WeirProperties weir, GatewayProperties gateway) {

@@ -12,6 +12,7 @@ import io.weir.instance.Pool;
 import io.weir.limit.BulkheadProperties;
 import io.weir.limit.BulkheadScope;
 import io.weir.live.RetiredGenerations.RetiredResource;
+import io.weir.reload.ConfigurationTarget;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -50,6 +51,8 @@ public final class LiveBackends implements AutoCloseable {
     private final Resilience4jRegistries registries;
     private final Consumer<LeavingPool> leaving;
     private final Map<String, ManagedBackend> backends = new HashMap<>();
+    /** The sources of the addresses of planned backends, by name, until the plan takes them. */
+    private final Map<String, PreparedSource> prepared = new HashMap<>();
     /** The gateways that share the limits of scope {@code cluster}. */
     private Membership membership;
     /**
@@ -60,6 +63,8 @@ public final class LiveBackends implements AutoCloseable {
 
     /** A pool that gets no new calls. */
     public record LeavingPool(Pool pool, boolean hasInstanceLeft) {}
+
+    private record PreparedSource(BackendProperties properties, AddressSource source) {}
 
     /**
      * No backends yet.
@@ -83,23 +88,55 @@ public final class LiveBackends implements AutoCloseable {
     }
 
     /**
-     * Plans the backends of the next configuration. The backends in force do not change.
+     * Looks up the addresses that no backend in force has, and waits for the first answers, a bounded time
+     * for all together. The {@link #plan} that follows takes these sources, and waits for nothing. The
+     * backends in force do not change. One preparation at a time.
+     *
+     * @return discards the sources that no plan has taken
+     * @throws RuntimeException if a source cannot be created; then none remains
+     */
+    ConfigurationTarget.Preparation prepare(Map<String, BackendProperties> properties) {
+        List<AddressSource> created;
+        try {
+            created = startLookups(properties);
+        } catch (RuntimeException e) {
+            discardPrepared();
+            throw e;
+        }
+        // Outside the monitor: other sources report changes meanwhile, and operators change limits.
+        sources.awaitFirst(created);
+        return this::discardPrepared;
+    }
+
+    private synchronized List<AddressSource> startLookups(Map<String, BackendProperties> properties) {
+        properties.forEach((name, next) -> {
+            if (sourceInForce(name, next) == null) {
+                prepared.put(name, new PreparedSource(next, sources.create(name, next)));
+            }
+        });
+        return prepared.values().stream().map(PreparedSource::source).toList();
+    }
+
+    private synchronized void discardPrepared() {
+        prepared.values().forEach(left -> left.source().close());
+        prepared.clear();
+    }
+
+    /**
+     * Plans the backends of the next configuration. The backends in force do not change. A new backend whose
+     * addresses were not {@linkplain #prepare prepared} has none until its first look-up is answered.
      *
      * @throws RuntimeException if a backend cannot be created; then nothing remains of the plan
      */
-    BackendPlan plan(Map<String, BackendProperties> properties) {
+    synchronized BackendPlan plan(Map<String, BackendProperties> properties) {
         BackendPlan plan = new BackendPlan();
         try {
             Map<String, AddressSource> planned = new HashMap<>();
             properties.forEach((name, next) -> planned.put(name, source(name, next, plan)));
-            // Outside the monitor: other sources report changes meanwhile.
-            sources.awaitFirst(planned.values());
-            synchronized (this) {
-                isPlanPending = true;
-                plan.onRollback(this::endPlan);
-                properties.forEach((name, next) ->
-                        plan.put(name, plan(name, next, Objects.requireNonNull(planned.get(name)), plan)));
-            }
+            isPlanPending = true;
+            plan.onRollback(this::endPlan);
+            properties.forEach(
+                    (name, next) -> plan.put(name, plan(name, next, Objects.requireNonNull(planned.get(name)), plan)));
         } catch (RuntimeException e) {
             plan.rollBack();
             throw e;
@@ -108,14 +145,26 @@ public final class LiveBackends implements AutoCloseable {
     }
 
     /** The source of a backend's addresses: the present one, if it finds the same. */
-    private synchronized AddressSource source(String name, BackendProperties next, BackendPlan plan) {
-        ManagedBackend before = backends.get(name);
-        if (before != null && AddressSources.isSame(before.properties(), next)) {
-            return before.source();
+    private AddressSource source(String name, BackendProperties next, BackendPlan plan) {
+        AddressSource present = sourceInForce(name, next);
+        if (present != null) {
+            return present;
         }
-        AddressSource created = sources.create(name, next);
-        plan.onRollback(created::close);
-        return created;
+        PreparedSource ready = prepared.get(name);
+        AddressSource taken;
+        if (ready != null && AddressSources.isSame(ready.properties(), next)) {
+            prepared.remove(name);
+            taken = ready.source();
+        } else {
+            taken = sources.create(name, next);
+        }
+        plan.onRollback(taken::close);
+        return taken;
+    }
+
+    private @Nullable AddressSource sourceInForce(String name, BackendProperties next) {
+        ManagedBackend before = backends.get(name);
+        return before != null && AddressSources.isSame(before.properties(), next) ? before.source() : null;
     }
 
     private ManagedBackend plan(String name, BackendProperties next, AddressSource source, BackendPlan plan) {

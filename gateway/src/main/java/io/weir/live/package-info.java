@@ -29,13 +29,15 @@
  *
  * <h2>Instances that come and go</h2>
  *
- * {@link io.weir.live.AddressSources} creates the source of each backend's addresses. A change of the
- * addresses is planned and committed like a change of the configuration, for one backend and without new
- * routes: the backend's instances change in place, also for requests of earlier generations. While a plan is
- * pending, changes of addresses wait for its end; otherwise the plan could put an instance back in force
- * whose pool is being closed. A pool that left is closed once no exchange in flight uses it.
- * {@code RetiredGenerations} asks the engine for the pools in use, on each event loop; so a call costs
- * nothing more than without this. If the instance has left, its exchanges end within the drain time-out.
+ * {@link io.weir.live.AddressSources} creates the source of each backend's addresses. Those that a reload
+ * adds are asked before the plan, without a lock, for at most five seconds in all; a backend without an
+ * answer then has no address yet. A change of the addresses is planned and committed like a change of the
+ * configuration, for one backend and without new routes: the backend's instances change in place, also for
+ * requests of earlier generations. While a plan is pending, changes of addresses wait for its end; otherwise
+ * the plan could put an instance back in force whose pool is being closed. A pool that left is closed once no
+ * exchange in flight uses it. {@code RetiredGenerations} asks the engine for the pools in use, on each event
+ * loop; so a call costs nothing more than without this. If the instance has left, its exchanges end within
+ * the drain time-out.
  *
  * <p>An instance that stays keeps its pool and its health. If it becomes one of several, or the only one, its
  * state moves between its own health and the backend's, except that an operator's drain of one instance does

@@ -11,8 +11,7 @@ import org.jspecify.annotations.Nullable;
  * @param instance the address of the drained instance; null: the change is of the whole backend
  * @param by the operator
  * @param since the time of the change, as ISO 8601 has it
- * @param until the time at which the change ends by itself; null: an operator ends it, and of a property also
- *     the next reload
+ * @param until the time at which the change ends by itself; null: an operator ends it
  */
 public record OperatorChangeView(
         String change,

@@ -7,9 +7,9 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Changes of the configuration in force by an operator. A change applies from the next request on, until the
- * configuration is reloaded from its files; a change with a time to live, until that is over. It is logged
- * with the operator's address.
+ * Changes of the configuration in force by an operator. A change applies from the next request on, until it
+ * is released, or until its time to live is over. A reload of the files keeps it, unless its backend is gone
+ * or it is invalid together with the files. It is logged with the operator's address.
  */
 public interface OperatorChanges {
 
@@ -20,8 +20,7 @@ public interface OperatorChanges {
      * @param limits new values, as in YAML, by the names of properties below the backend, such as {@code
      *     bulkhead.max-concurrent-calls}; the prefix {@code bulkhead.} may be left out
      * @param by the operator's address
-     * @param lasting the time after which the values of the files apply again, also if the files are reloaded
-     *     before; null: until the next reload
+     * @param lasting the time after which the values of the files apply again; null: when they are released
      */
     Answer change(String backend, Map<String, String> limits, String by, @Nullable Duration lasting);
 

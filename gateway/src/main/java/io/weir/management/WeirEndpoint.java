@@ -37,8 +37,9 @@ import reactor.core.scheduler.Schedulers;
  *       follows. With {@code "return"} it gets calls again, a few at first. An instance stays drained while a
  *       reload keeps its address. The last instance that takes calls cannot be drained (409).
  *   <li>The same with <code>{"max-concurrent-calls":20}</code> or other limits of the backend ({@link
- *       OperatorChanges#change}): they apply from the next request on, until the next reload, all of them or
- *       none. <code>{"limits":"released"}</code> ends all changes of the backend's limits.
+ *       OperatorChanges#change}): they apply from the next request on, all of them or none, until
+ *       <code>{"limits":"released"}</code>, which ends all changes of the backend's limits. A reload keeps
+ *       them.
  *   <li>With a {@code duration} of 1s to 7d beside it, such as
  *       <code>{"breaker":"open","duration":"10m"}</code>, each change ends by itself after that time, as if
  *       the operator had released it. A later change of the same thing replaces it with its time; a reload

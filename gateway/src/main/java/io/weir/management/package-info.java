@@ -57,9 +57,8 @@
  * <p><b>Concurrency.</b> A change of limits reads and validates files, so it runs on a bounded elastic
  * thread.
  *
- * <p><b>Limitations.</b> A change of the tokens needs a restart. An operator's changes of limits without an
- * end are lost at the next reload, all changes at a restart. A change concerns one gateway, unless its
- * request asks for all ({@code io.weir.fleet}).
+ * <p><b>Limitations.</b> A change of the tokens needs a restart. An operator's changes are lost at a restart.
+ * A change concerns one gateway, unless its request asks for all ({@code io.weir.fleet}).
  */
 @NullMarked
 package io.weir.management;

@@ -4,6 +4,7 @@ import io.weir.config.check.ConfigurationHash;
 import io.weir.management.RecentEvents;
 import io.weir.metrics.ReloadMeters;
 import java.util.List;
+import java.util.Set;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -68,6 +69,24 @@ final class ChangeReporter {
             change.problems().forEach(problem -> log.error("  {}", problem));
             recentEvents.add(RecentEvents.Kind.CONFIGURATION_REFUSED, null, summary(change.problems()), change.by());
         }
+    }
+
+    /**
+     * Reports which changes by operators a reload has kept, and which ones have ended, and why.
+     *
+     * @param over those whose time is over
+     * @param ended those that do not fit to the files
+     * @param backends the backends in the files
+     */
+    void reloaded(OperatorValues kept, OperatorValues over, OperatorValues ended, Set<String> backends) {
+        kept.lines().forEach(line -> log.info("Change kept by the reload, in place of the files' value: {}", line));
+        over.lines().forEach(line -> log.warn("Change ended after its time: {}", line));
+        ended.withoutBackends(backends)
+                .lines()
+                .forEach(line -> log.warn("Change ended by the reload, as its backend is gone: {}", line));
+        ended.ofBackends(backends)
+                .lines()
+                .forEach(line -> log.warn("Change ended by the reload, as it is invalid with the files: {}", line));
     }
 
     /**

@@ -23,7 +23,8 @@ public record ConfigurationChange(
         /** A caller requested a reload. */
         REQUEST,
         /**
-         * An operator changed limits, which stay in force until the next reload or for their time to live.
+         * An operator changed limits, which stay in force until they are released or their time to live is
+         * over.
          */
         OPERATOR,
         /** The time to live of an operator's change is over. */

@@ -42,42 +42,27 @@ import org.springframework.cloud.gateway.config.GatewayProperties;
  */
 // Concurrency: this object's monitor serialises all changes. The configuration in force is volatile, for
 // readers without the monitor. `applyLock` is held only while a configuration is applied, so an operator who
-// forces a breaker never waits for the file system.
+// forces a breaker never waits for the file system. `reloadLock` serialises reloads, from reading to
+// applying; it alone is held while a reload reads files and waits for DNS, so that no operator waits for
+// either.
 public final class LiveConfiguration implements OperatorChanges, AutoCloseable {
-
-    /** Applies configurations to the running gateway. */
-    public interface Target {
-
-        /**
-         * Replaces the configuration in force with a valid one, atomically.
-         *
-         * @throws RuntimeException if the configuration cannot be applied; then nothing has changed
-         */
-        void apply(WeirProperties weir, GatewayProperties gateway);
-
-        /**
-         * Shows which numbers come from an operator. Changes nothing else.
-         *
-         * @param backends the backends whose {@code max-concurrent-calls} an operator has set
-         */
-        void showOperatorsLimits(Set<String> backends);
-    }
 
     private static final Logger log = LoggerFactory.getLogger(LiveConfiguration.class);
 
     /** Between two attempts to end a change whose end could not be applied. */
     private static final long RETRY_NANOS = TimeUnit.SECONDS.toNanos(10);
 
-    private final Supplier<ConfigurationSnapshot> reader;
-    private final Target target;
+    private final ConfigurationFiles files;
+    private final ConfigurationTarget target;
     private final BooleanSupplier draining;
     private final InstantSource clock;
     private final ReloadMeters meters;
     private final ChangeReporter reporter;
+    /** Held by one reload at a time; taken before the monitor. */
+    private final Object reloadLock = new Object();
     /** Held while a configuration is applied. */
     private final Object applyLock = new Object();
 
-    private final KeptConfigurations kept;
     private final LongSupplier nanoClock;
     private final ExpiryTimer expiryTimer;
     /** Written under this object's monitor. */
@@ -86,8 +71,6 @@ public final class LiveConfiguration implements OperatorChanges, AutoCloseable {
     private volatile ConfigurationSnapshot inForce;
     /** The hash of the values in the files of the configuration in force. */
     private volatile ConfigurationHash hash;
-    /** The last configuration read from the files, applied or rejected. */
-    private volatile ConfigurationSnapshot lastRead;
     /** Spring Cloud Gateway's properties in force; null before the first change; guarded by this. */
     private @Nullable GatewayProperties gateway;
 
@@ -105,7 +88,7 @@ public final class LiveConfiguration implements OperatorChanges, AutoCloseable {
     public LiveConfiguration(
             ConfigurationSnapshot inForce,
             Supplier<ConfigurationSnapshot> reader,
-            Target target,
+            ConfigurationTarget target,
             BooleanSupplier draining,
             ExpiryTimer.Scheduler scheduler,
             LongSupplier nanoClock,
@@ -115,14 +98,12 @@ public final class LiveConfiguration implements OperatorChanges, AutoCloseable {
             KeptConfigurations kept) {
         this.inForce = inForce;
         this.hash = inForce.hash();
-        this.lastRead = inForce;
-        this.reader = reader;
+        this.files = new ConfigurationFiles(inForce, reader, kept);
         this.target = target;
         this.draining = draining;
         this.clock = clock;
         this.meters = meters;
         this.reporter = new ChangeReporter(meters, recentEvents);
-        this.kept = kept;
         this.nanoClock = nanoClock;
         this.expiryTimer = new ExpiryTimer(scheduler, nanoClock, this::endDue);
         meters.showHash(hash.value());
@@ -136,44 +117,22 @@ public final class LiveConfiguration implements OperatorChanges, AutoCloseable {
 
     /** Whether the files contain the configuration in force, apart from changes by operators. */
     boolean matchesFiles() {
-        return new ConfigurationDifference(inForce, read()).isEmpty();
+        return files.contain(inForce);
     }
 
     /** Keeps the files with which the gateway started, unless they have changed since. */
     public void keepFilesOfStart() {
-        ConfigurationSnapshot now = reader.get();
-        if (OperatorValues.isValid(now) && new ConfigurationDifference(inForce, now).isEmpty()) {
-            keep(now);
-        }
-    }
-
-    private void keep(ConfigurationSnapshot files) {
-        kept.keep(files, hash, () -> {
-            ConfigurationSnapshot again = reader.get();
-            return OperatorValues.isValid(again) && new ConfigurationDifference(files, again).isEmpty();
-        });
+        files.keepIfUnchanged(inForce, hash);
     }
 
     /** Whether the files contain the same configuration as at the last read, with the same problems. */
     boolean matchesLastRead() {
-        ConfigurationSnapshot before = lastRead;
-        ConfigurationSnapshot now = read();
-        List<ConfigurationProblem> problems = now.report().problems();
-        return problems.equals(before.report().problems())
-                && (!problems.isEmpty() || new ConfigurationDifference(before, now).isEmpty());
+        return files.matchLastRead();
     }
 
     /** The files whose change can change the configuration: those in force, and those of the last read. */
     Set<Path> watchedFiles() {
-        Set<Path> watched = new LinkedHashSet<>(inForce.files());
-        watched.addAll(lastRead.searchedFiles());
-        return watched;
-    }
-
-    private ConfigurationSnapshot read() {
-        ConfigurationSnapshot next = reader.get();
-        lastRead = next;
-        return next;
+        return files.watched(inForce);
     }
 
     /** The last changes. */
@@ -182,33 +141,69 @@ public final class LiveConfiguration implements OperatorChanges, AutoCloseable {
     }
 
     /**
-     * Applies the current content of the files. Discards the changes by operators, except those whose time to
-     * live is not over and that are valid together with the files.
+     * Applies the current content of the files. The changes by operators stay in force, except those whose
+     * time to live is over, whose backend is gone, or that are invalid together with the files.
      *
      * @return the applied or rejected change
      */
-    public synchronized ConfigurationChange reload(Trigger trigger, String by) {
-        ConfigurationChange change;
-        OperatorValues lasting = OperatorValues.NONE;
-        ConfigurationSnapshot next = null;
+    public ConfigurationChange reload(Trigger trigger, String by) {
+        synchronized (reloadLock) {
+            ConfigurationSnapshot next;
+            try {
+                next = files.read();
+            } catch (RuntimeException e) {
+                return unreadable(e, trigger, by);
+            }
+            try (ConfigurationTarget.Preparation _ = prepare(next)) {
+                return reload(next, trigger, by);
+            }
+        }
+    }
+
+    /** Prepares for files that will be applied. If this fails, the change fails, too, and says why. */
+    private ConfigurationTarget.Preparation prepare(ConfigurationSnapshot next) {
         try {
-            next = read();
-            lasting = operatorValues.timed(nanoClock.getAsLong()).fitting(next);
+            if (!draining.getAsBoolean()
+                    && OperatorValues.isValid(next)
+                    && new ConfigurationDifference(inForce, next).problems().isEmpty()) {
+                return target.prepare(next.weir());
+            }
+        } catch (RuntimeException e) {
+            log.debug("The reload could not be prepared", e);
+        }
+        return () -> {};
+    }
+
+    private synchronized ConfigurationChange unreadable(RuntimeException e, Trigger trigger, String by) {
+        log.error("Configuration could not be reloaded", e);
+        ConfigurationChange change = rejected(trigger, by, List.of("configuration: not readable: " + e));
+        reporter.report(change, "", hash);
+        return change;
+    }
+
+    private synchronized ConfigurationChange reload(ConfigurationSnapshot next, Trigger trigger, String by) {
+        ConfigurationChange change;
+        ConfigurationHash before = hash;
+        OperatorValues lasting;
+        OperatorValues over = operatorValues.over(nanoClock.getAsLong());
+        try {
+            lasting = operatorValues.without(over).fitting(next);
             change = change(lasting.isEmpty() ? next : lasting.over(next), trigger, by);
         } catch (RuntimeException e) {
-            log.error("Configuration could not be reloaded", e);
-            change = rejected(trigger, by, List.of("configuration: not readable: " + e));
+            return unreadable(e, trigger, by);
         }
         if (change.isApplied()) {
-            operatorValues.without(lasting).lines().forEach(line -> log.warn("Change ended by the reload: {}", line));
+            OperatorValues ended = operatorValues.without(over).without(lasting);
+            reporter.reloaded(lasting, over, ended, next.weir().backends().keySet());
             setOperatorValues(lasting);
             reporter.settled();
-            if (next != null) {
-                keep(next);
-            }
+            files.keep(next, hash);
         }
         if (change.isApplied() && change.differences().isEmpty()) {
             meters.unchanged();
+            if (!hash.equals(before)) {
+                log.info("Configuration read by {} ({}); hash {}: operators' values hide it", by, trigger, hash);
+            }
         } else {
             reporter.report(change, "", hash);
         }

@@ -36,7 +36,7 @@ record OperatorValues(Map<String, Value> values) {
      * A value.
      *
      * @param by the operator
-     * @param end the time at which the value of the files applies again; null: at the next reload
+     * @param end the time at which the value of the files applies again; null: an operator releases it
      */
     record Value(
             String text, String by, Instant since, @Nullable Expiry end) {
@@ -59,7 +59,7 @@ record OperatorValues(Map<String, Value> values) {
      * These values and others, which replace those of the same path, with their time.
      *
      * @param texts the other values, by path
-     * @param end the end of their time; null: the next reload
+     * @param end the end of their time; null: they have none
      */
     OperatorValues with(Map<String, String> texts, String by, Instant since, @Nullable Expiry end) {
         Map<String, Value> more = new HashMap<>(values);
@@ -70,11 +70,6 @@ record OperatorValues(Map<String, Value> values) {
     /** The values whose time is over. */
     OperatorValues over(long now) {
         return only((path, value) -> value.isOver(now));
-    }
-
-    /** The values whose time is not over yet. */
-    OperatorValues timed(long now) {
-        return only((path, value) -> value.end() != null && !value.isOver(now));
     }
 
     OperatorValues without(OperatorValues others) {

@@ -24,11 +24,14 @@
  *       backends, routes and default filters. Everything else was built into servers, meters and threads; its
  *       change is a problem that names the property. A single problem of either kind rejects the whole
  *       change.
- *   <li>The {@linkplain io.weir.reload.LiveConfiguration.Target target} first creates everything that can
- *       fail (Spring Cloud Gateway's routes, compiled routes, pools with their TLS, meters), and discards it
- *       if a step fails. Then it updates the retained objects in place, and publishes one reference. Each
- *       request reads this reference once, when it arrives, and uses it to its end, through both doors. After
- *       the publication the change is final: an exception of a listener is only logged.
+ *   <li>The {@linkplain io.weir.reload.ConfigurationTarget target} looks up the addresses of the backends
+ *       that the files add, and waits for at most five seconds. Only another reload waits for it: operators
+ *       can change limits, force breakers and drain instances meanwhile.
+ *   <li>The target then creates everything that can fail (Spring Cloud Gateway's routes, compiled routes,
+ *       pools with their TLS, meters), and discards it if a step fails. Then it updates the retained objects
+ *       in place, and publishes one reference. Each request reads this reference once, when it arrives, and
+ *       uses it to its end, through both doors. After the publication the change is final: an exception of a
+ *       listener is only logged.
  *   <li>Replaced resources are closed when no request can reach them any more: mark and sweep, starting from
  *       the routes of all earlier configurations.
  * </ol>
@@ -60,14 +63,17 @@
  * <h2>Operators</h2>
  *
  * An operator's change of a limit overrides all files. It is validated and applied like a file, and shown
- * with the origin {@code operator}. An applied reload discards such changes, because the files are
- * authoritative from then on. A rejected reload discards none.
+ * with the origin {@code operator}. It holds until an operator releases it, like a forced breaker, or until
+ * its time to live is over. A reload keeps it: a deployment in the middle of an incident, of which the
+ * operator may not know, does not undo the mitigation. The log has a line for each change that a reload
+ * keeps, and the dashboard shows it. A change never stands in the way of the files: a reload ends a change
+ * whose backend is gone, or that is invalid together with the new files, and logs the reason.
  *
- * <p>A change with a time to live says itself when it ends, so a reload keeps it: a deployment in the middle
- * of an incident does not undo its mitigation. It never stands in the way of the files: a reload ends a
- * change whose backend is gone, or that is invalid together with the new files. The end of a change applies
- * the configuration in force without it. If another change is invalid without it, both end; if the end cannot
- * be applied, the gateway tries again every ten seconds.
+ * <p>Rejected: a reload ends a change if the files change the same property. What a reload does to a
+ * mitigation would depend on which line somebody edited.
+ *
+ * <p>The end of a change applies the configuration in force without it. If another change is invalid without
+ * it, both end; if the end cannot be applied, the gateway tries again every ten seconds.
  *
  * <h2>Hash</h2>
  *
@@ -87,7 +93,8 @@
  * <h2>Concurrency</h2>
  *
  * One monitor serialises all changes. They run on the watch's thread or on a worker thread, never on an event
- * loop. The configuration in force is volatile. An operator who forces a breaker waits until a change in
+ * loop. Another lock serialises reloads, and they read the files and look up addresses before they take the
+ * monitor. The configuration in force is volatile. An operator who forces a breaker waits until a change in
  * progress is applied, so that the forced breaker is that of a backend in force.
  *
  * <h2>Why this and not something else</h2>

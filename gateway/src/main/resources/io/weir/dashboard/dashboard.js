@@ -434,7 +434,6 @@ function confirmChange(name, action, instance) {
   byId('ask-lasting').hidden = action === 'released' || action === 'return';
   const duration = byId('ask-duration');
   duration.value = '';
-  duration.options[0].textContent = limits.hidden ? 'when it is released' : 'with the next reload';
   byId('ask-fleet').hidden = !hasFleet();
   byId('ask-all').checked = false;
   byId('ask-calls').value = calls.limit;

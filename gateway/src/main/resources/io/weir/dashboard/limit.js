@@ -24,7 +24,7 @@ export function limitReason({ binds, inForce, own, min, max, reason, changedAt }
   const needed = suggested > 0 ? ` The present calls need ${suggested}.` : '';
   if (binds === 'operator') {
     return inForce < own ? `An operator lowered it to ${inForce}; otherwise it is ${own}.`
-      : `Fixed by an operator, until ${end ? new Date(end).toLocaleString() : 'the next reload'}.${needed}`;
+      : `Fixed by an operator, until ${end ? new Date(end).toLocaleString() : 'it is released'}.${needed}`;
   }
   if (binds === 'ramp' && instances) {
     return `Lowered to the share of the instances that take calls; with all of them it is ${own}.`;

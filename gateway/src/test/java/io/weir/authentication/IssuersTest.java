@@ -2,7 +2,9 @@ package io.weir.authentication;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.nimbusds.jose.JWSAlgorithm;
 import com.nimbusds.jose.jwk.JWKSet;
+import com.nimbusds.jose.jwk.RSAKey;
 import java.net.URI;
 import java.time.Clock;
 import java.time.Duration;
@@ -106,15 +108,58 @@ class IssuersTest {
     @Test
     void warmsUpWithoutCountingATokenOnceKeysAreKnown() {
         Issuer corp = apply("corp", CORP);
-        assertThat(corp.warmUp()).isFalse();
         issuers.refreshIfDue();
+        assertThat(issuers.warm()).isEmpty();
         source("http://one/keys").answer(TestIssuer.publicKeys(TestIssuer.ELLIPTIC));
 
         issuers.refreshIfDue();
 
-        assertThat(corp.warmUp()).isTrue();
+        assertThat(issuers.warm()).containsExactly(JWSAlgorithm.ES256);
         assertThat(corp.refusedTokens()).isZero();
         assertThat(source("http://one/keys").fetches).hasSize(1);
+    }
+
+    /** Otherwise the first token with the other key's algorithm blocks an event loop. */
+    @Test
+    void warmsUpEachAlgorithmOfTheKeys() {
+        apply("corp", CORP);
+        issuers.refreshIfDue();
+        source("http://one/keys").answer(TestIssuer.publicKeys(TestIssuer.FIRST, TestIssuer.ELLIPTIC));
+
+        issuers.refreshIfDue();
+
+        assertThat(issuers.warm())
+                .containsExactlyInAnyOrder(
+                        JWSAlgorithm.RS256,
+                        JWSAlgorithm.RS384,
+                        JWSAlgorithm.RS512,
+                        JWSAlgorithm.PS256,
+                        JWSAlgorithm.PS384,
+                        JWSAlgorithm.PS512,
+                        JWSAlgorithm.ES256);
+    }
+
+    @Test
+    void warmsUpTheAlgorithmsOfEachIssuer() {
+        IssuerProperties other = issuer("https://other.example", "http://two/keys", "weir", Duration.ofMinutes(5));
+        issuers.commit(issuers.plan(
+                new AuthenticationProperties(Map.of("corp", CORP, "other", other), null, ClientCertificateMode.NONE)));
+        issuers.refreshIfDue();
+        source("http://one/keys").answer(TestIssuer.publicKeys(rs256()));
+        issuers.refreshIfDue();
+        assertThat(issuers.warm()).containsExactly(JWSAlgorithm.RS256);
+        source("http://two/keys").answer(TestIssuer.publicKeys(TestIssuer.ELLIPTIC));
+
+        issuers.refreshIfDue();
+
+        assertThat(issuers.warm()).containsExactlyInAnyOrder(JWSAlgorithm.RS256, JWSAlgorithm.ES256);
+    }
+
+    /** The key names its only algorithm. */
+    private static RSAKey rs256() {
+        return new RSAKey.Builder(TestIssuer.FIRST)
+                .algorithm(JWSAlgorithm.RS256)
+                .build();
     }
 
     @Test

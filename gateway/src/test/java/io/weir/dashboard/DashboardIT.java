@@ -254,6 +254,13 @@ class DashboardIT {
             assertThat(find(stream.next().getValue(), "orders")
                             .at("/now/limit/binds")
                             .asString())
+                    .as("a reload keeps it")
+                    .isEqualTo("auto");
+            assertThat(post(gateway, "{\"limits\":\"released\"}")).isEqualTo(200);
+            stream.next();
+            assertThat(find(stream.next().getValue(), "orders")
+                            .at("/now/limit/binds")
+                            .asString())
                     .isEqualTo("fixed");
         }
         try (Stream stream = new Stream(gateway.managementPort(), "/actuator/weirstream")) {

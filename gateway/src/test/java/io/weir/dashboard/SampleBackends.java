@@ -88,7 +88,7 @@ final class SampleBackends {
         }
         return new LiveView.BackendSnapshot(
                 name,
-                Severity.of(now, trouble),
+                Severity.of(now, Math.round(all * trouble), all),
                 new LiveView.Recent(
                         Math.round(rate),
                         Math.round(rate * trouble),

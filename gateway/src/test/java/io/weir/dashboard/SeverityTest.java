@@ -11,6 +11,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 class SeverityTest {
 
+    private static final int MANY = 1_000;
+
     @ParameterizedTest
     @CsvSource({
         // state, share of trouble, active, waiting, overdue, word, score
@@ -28,19 +30,19 @@ class SeverityTest {
     })
     void ratesTheWorstProblem(
             String state, double share, int active, int waiting, int overdue, String word, int score) {
-        assertThat(Severity.of(view(state, active, waiting, overdue), share)).isEqualTo(new Severity(score, word));
+        assertThat(of(view(state, active, waiting, overdue), share)).isEqualTo(new Severity(score, word));
     }
 
     @Test
     void ratesFailuresAboveEarlySigns() {
-        assertThat(Severity.of(view("closed", 1, 0, 0), 0.01).score())
-                .isGreaterThan(Severity.of(view("closed", 10, 10, 10), 0).score());
+        assertThat(of(view("closed", 1, 0, 0), 0.01).score())
+                .isGreaterThan(of(view("closed", 10, 10, 10), 0).score());
     }
 
     @ParameterizedTest
     @CsvSource({"open, instance-out", "half-open, instance-out", "drained, calm", "closed, calm"})
     void ratesAnEjectedInstance(String state, String word) {
-        assertThat(Severity.of(view("closed", 0, 0, 0, List.of(instance("closed"), instance(state))), 0)
+        assertThat(of(view("closed", 0, 0, 0, List.of(instance("closed"), instance(state))), 0)
                         .word())
                 .isEqualTo(word);
     }
@@ -61,14 +63,38 @@ class SeverityTest {
             int own, double utilisation, double perSecond, int active, String word) {
         TestViews view =
                 new TestViews().auto(own, 2, 40, utilisation).calls(active, 0).arriving(perSecond, 0);
-        assertThat(Severity.of(view.view(), 0).word()).isEqualTo(word);
-        assertThat(Severity.of(view.view(), 0.01).word()).isEqualTo("failing");
+        assertThat(of(view.view(), 0).word()).isEqualTo(word);
+        assertThat(of(view.view(), 0.01).word()).isEqualTo("failing");
     }
 
     @Test
     void ratesNoFixedLimitAsHeldBack() {
-        assertThat(Severity.of(new TestViews().fixed(2).arriving(20, 0).view(), 0))
-                .isEqualTo(Severity.NONE);
+        assertThat(of(new TestViews().fixed(2).arriving(20, 0).view(), 0)).isEqualTo(Severity.NONE);
+    }
+
+    /** One failed call of few is no sign that the backend is down. */
+    @ParameterizedTest
+    @CsvSource({
+        // shed or failed, all, score
+        "1, 1, 42",
+        "2, 2, 44",
+        "1, 20, 42",
+        "10, 10, 58",
+        "20, 20, 75",
+        "1000, 1000, 75"
+    })
+    void countsFewExchangesAsTwenty(int troubled, int ended, int score) {
+        assertThat(Severity.of(view("closed", 0, 0, 0), troubled, ended)).isEqualTo(new Severity(score, "failing"));
+    }
+
+    @Test
+    void ratesAnOpenBreakerOfAnIdleBackendAsOpen() {
+        assertThat(Severity.of(view("open", 0, 0, 0), 1, 1)).isEqualTo(new Severity(81, "open"));
+    }
+
+    /** Many exchanges, of which this share was shed or failed. */
+    private static Severity of(BackendView view, double share) {
+        return Severity.of(view, Math.round(share * MANY), MANY);
     }
 
     private static BackendView.InstanceView instance(String state) {

@@ -13,12 +13,10 @@ import io.netty.resolver.AddressResolverGroup;
 import io.netty.util.concurrent.EventExecutor;
 import io.netty.util.concurrent.Promise;
 import io.weir.drain.Drain;
-import io.weir.limit.OverdueCalls;
-import io.weir.limit.Priority;
-import io.weir.limit.UsualTime;
 import io.weir.overload.OverloadGuard;
 import io.weir.overload.OverloadProperties;
 import io.weir.testing.TestBackend;
+import io.weir.testing.TestRoute;
 import io.weir.testing.UnwillingPort;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -90,24 +88,8 @@ class ConnectFailoverTest {
             LocalChannel channel = new LocalChannel();
             callers.register(channel).sync();
             FakeCaller caller = new FakeCaller(channel);
-            Route route = new Route(
-                    "orders",
-                    backend.backend,
-                    DEADLINE.toNanos(),
-                    Mode.REQUEST,
-                    null,
-                    null,
-                    null,
-                    null,
-                    ended::add,
-                    new OverdueCalls(),
-                    new InFlightCounter(),
-                    new UsualTime(),
-                    null,
-                    Priority.NORMAL,
-                    null,
-                    null,
-                    null);
+            Route route =
+                    TestRoute.to(backend.backend, ended::add).deadline(DEADLINE).build();
             Exchange exchange = new Exchange(engine, route, caller, System.nanoTime());
             channel.eventLoop().execute(exchange::start);
             await().until(() -> !caller.answered.isEmpty() || !ended.isEmpty());

@@ -44,6 +44,7 @@ import io.weir.retry.RetryBudgetProperties;
 import io.weir.retry.RetryPolicy;
 import io.weir.retry.RetryProperties;
 import io.weir.testing.TestHealth;
+import io.weir.testing.TestRoute;
 import java.io.IOException;
 import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.InvocationTargetException;
@@ -366,24 +367,20 @@ final class ExchangeFixture {
     }
 
     Route route() {
-        return new Route(
-                "orders",
-                backend("orders", bulkhead, health),
-                DEADLINE.toNanos(),
-                mode,
-                routeLimit,
-                retry,
-                fallback,
-                backend("other", otherBulkhead, otherHealth),
-                ended::add,
-                overdue,
-                inFlight,
-                usualTime,
-                probeMode,
-                priority,
-                access,
-                authentication,
-                rateLimiter);
+        return TestRoute.to(backend("orders", bulkhead, health), ended::add)
+                .deadline(DEADLINE)
+                .mode(mode)
+                .limit(routeLimit)
+                .retry(retry)
+                .fallback(fallback)
+                .fallbackBackend(backend("other", otherBulkhead, otherHealth))
+                .learning(overdue, inFlight, usualTime)
+                .probe(probeMode)
+                .priority(priority)
+                .access(access)
+                .authentication(authentication)
+                .rateLimiter(rateLimiter)
+                .build();
     }
 
     private Backend backend(String name, QueueingBulkhead calls, Health usedHealth) {

@@ -10,15 +10,13 @@ import io.netty.channel.local.LocalChannel;
 import io.netty.channel.local.LocalIoHandler;
 import io.netty.handler.codec.http.HttpMethod;
 import io.weir.drain.Drain;
-import io.weir.limit.OverdueCalls;
-import io.weir.limit.Priority;
-import io.weir.limit.UsualTime;
 import io.weir.outcome.Reason;
 import io.weir.overload.OverloadGuard;
 import io.weir.overload.OverloadProperties;
 import io.weir.retry.RetryPolicy;
 import io.weir.retry.RetryProperties;
 import io.weir.testing.TestBackend;
+import io.weir.testing.TestRoute;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
@@ -185,24 +183,10 @@ class HttpAttemptTest {
     }
 
     private static Route route(SocketBackend backend, @Nullable RetryPolicy retry, List<ExchangeRecord> ended) {
-        return new Route(
-                "orders",
-                backend.backend,
-                ROUTE_DEADLINE.toNanos(),
-                Mode.REQUEST,
-                null,
-                retry,
-                null,
-                null,
-                ended::add,
-                new OverdueCalls(),
-                new InFlightCounter(),
-                new UsualTime(),
-                null,
-                Priority.NORMAL,
-                null,
-                null,
-                null);
+        return TestRoute.to(backend.backend, ended::add)
+                .deadline(ROUTE_DEADLINE)
+                .retry(retry)
+                .build();
     }
 
     private static final class ClosedBeforeSend extends HttpAttempt {

@@ -178,6 +178,65 @@ class InstancesScenarioTest {
         }
     }
 
+    /** The time from the next late answer of an instance to its next call, at two calls a second. */
+    private static Duration silence(InstancesSimulation simulation, Replica late) {
+        late.lateAnswers = 1;
+        late.late = Duration.ofSeconds(2);
+        while (late.lateAnswers > 0) {
+            simulation.traffic(2, Duration.ofMillis(10));
+        }
+        while (late.inside > 0) {
+            simulation.traffic(2, Duration.ofMillis(10));
+        }
+        int before = late.calls;
+        long answeredAt = simulation.now();
+        while (late.calls == before) {
+            simulation.traffic(2, Duration.ofMillis(10));
+        }
+        return Duration.ofNanos(simulation.now() - answeredAt);
+    }
+
+    private static double meanSeconds(List<Duration> silences) {
+        return silences.stream().mapToLong(Duration::toMillis).average().orElseThrow() / 1_000;
+    }
+
+    @Test
+    void sendsCallsToAnInstanceSomeSecondsAfterALateAnswerWhereCallsAreRare() {
+        List<Duration> silences = new ArrayList<>();
+        for (long seed = 1; seed <= 20; seed++) {
+            InstancesSimulation simulation = new InstancesSimulation(3, Duration.ofSeconds(5), LIMIT, seed);
+            simulation.traffic(2, Duration.ofSeconds(40));
+            silences.add(silence(simulation, simulation.replicas.getFirst()));
+        }
+        assertThat(meanSeconds(silences)).as("%s", silences).isLessThan(4.5);
+        assertThat(silences).allSatisfy(silence -> assertThat(silence).isLessThan(Duration.ofSeconds(8)));
+    }
+
+    /** A fast restart: the first answer is late, and the slow start is not over. */
+    @Test
+    void sendsCallsToARestartedInstanceSomeSecondsAfterItsLateFirstAnswer() {
+        List<Duration> silences = new ArrayList<>();
+        for (long seed = 1; seed <= 20; seed++) {
+            InstancesSimulation simulation = new InstancesSimulation(3, Duration.ofSeconds(5), LIMIT, seed);
+            simulation.traffic(2, Duration.ofSeconds(40));
+            Replica restarted = simulation.replicas.getFirst();
+            restarted.instance.health().drain();
+            simulation.traffic(2, Duration.ofSeconds(2));
+            restarted.instance.restore();
+            silences.add(silence(simulation, restarted));
+        }
+        assertThat(meanSeconds(silences)).as("%s", silences).isLessThan(6);
+    }
+
+    /** Less than its third, and few callers meet it. */
+    @Test
+    void givesASlowInstanceLessTrafficWhereCallsAreRare() {
+        InstancesSimulation simulation = calm(3, 2);
+        Replica slow = simulation.replicas.getFirst();
+        slow.service = Duration.ofMillis(200);
+        assertThat(share(simulation, slow, 2, Duration.ofMinutes(10))).isLessThan(0.05);
+    }
+
     /** All calls of a cold instance take long at first, so that no early call shows the later latency. */
     @ParameterizedTest
     @ValueSource(ints = {2, 20, 300})

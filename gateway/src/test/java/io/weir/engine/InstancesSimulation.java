@@ -19,16 +19,14 @@ import io.weir.limit.AdaptiveLimit;
 import io.weir.limit.LimitInForce;
 import io.weir.limit.LimitSettings;
 import io.weir.limit.LittlesLawProperties;
-import io.weir.limit.OverdueCalls;
-import io.weir.limit.Priority;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.limit.QueueingBulkhead.Overflow;
-import io.weir.limit.UsualTime;
 import io.weir.overload.OverloadGuard;
 import io.weir.overload.OverloadProperties;
 import io.weir.retry.RetryBudget;
 import io.weir.retry.RetryBudgetProperties;
 import io.weir.testing.TestHealth;
+import io.weir.testing.TestRoute;
 import java.net.URI;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -233,24 +231,7 @@ final class InstancesSimulation {
     }
 
     private Route route(Backend backend, Duration deadline, Mode mode) {
-        return new Route(
-                "orders",
-                backend,
-                deadline.toNanos(),
-                mode,
-                null,
-                null,
-                null,
-                null,
-                this::ended,
-                new OverdueCalls(),
-                new InFlightCounter(),
-                new UsualTime(),
-                null,
-                Priority.NORMAL,
-                null,
-                null,
-                null);
+        return TestRoute.to(backend, this::ended).deadline(deadline).mode(mode).build();
     }
 
     private Health.Permits permits(boolean isInstance) {

@@ -16,17 +16,15 @@ import io.weir.limit.AdaptiveLimit;
 import io.weir.limit.LimitInForce;
 import io.weir.limit.LimitSettings;
 import io.weir.limit.LittlesLawProperties;
-import io.weir.limit.OverdueCalls;
-import io.weir.limit.Priority;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.limit.QueueingBulkhead.Overflow;
-import io.weir.limit.UsualTime;
 import io.weir.outcome.Reason;
 import io.weir.overload.OverloadGuard;
 import io.weir.overload.OverloadProperties;
 import io.weir.retry.RetryBudget;
 import io.weir.retry.RetryBudgetProperties;
 import io.weir.testing.TestHealth;
+import io.weir.testing.TestRoute;
 import java.net.URI;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -190,24 +188,7 @@ final class TrafficSimulation {
                 new ServiceTimeEstimate(new LittlesLawProperties(Duration.ofSeconds(10)), health, this::now),
                 null,
                 BackendObserver.NONE);
-        route = new Route(
-                "orders",
-                backend,
-                deadline.toNanos(),
-                Mode.REQUEST,
-                null,
-                null,
-                null,
-                null,
-                this::ended,
-                new OverdueCalls(),
-                new InFlightCounter(),
-                new UsualTime(),
-                null,
-                Priority.NORMAL,
-                null,
-                null,
-                null);
+        route = TestRoute.to(backend, this::ended).deadline(deadline).build();
     }
 
     private Health.Permits permits(LimitInForce limit) {

@@ -11,6 +11,7 @@ import io.weir.testing.TestGateway;
 import io.weir.testing.TestWebSocket;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
@@ -164,8 +165,70 @@ class WebSocketIT {
             caller.send(new byte[] {(byte) 0x82, (byte) 0xff, 0, 0, 0, 0, 0, 0x20, 0, 1, 1, 2, 3, 4});
             assertThat(socket.next()).startsWith("close 1009");
         }
-        assertThat(backendEvent()).startsWith("close 1001");
+        assertThat(backendEvent()).isEqualTo("close 1009 protocol error of the caller");
         gateway.logged(path);
+    }
+
+    /** The gateway ends both sides with the same status; only it has seen the frame. */
+    @Door.Each
+    void tellsTheBackendThatTheCallerHasBrokenTheProtocol(Door door) throws Exception {
+        byte[] noMask = {(byte) 0x81, 1, 'a'};
+        byte[] reservedOpcode = {(byte) 0x83, (byte) 0x80, 1, 2, 3, 4};
+        byte[] continuationOfNothing = {(byte) 0x80, (byte) 0x80, 1, 2, 3, 4};
+        byte[] fragmentedPing = {9, (byte) 0x80, 1, 2, 3, 4};
+        for (byte[] frame : List.of(noMask, reservedOpcode, continuationOfNothing, fragmentedPing)) {
+            echo((request, conversation) -> conversation.close());
+            String path = door.path(BACKEND, "violation");
+            try (TestCaller caller = TestCaller.to(gateway.port())) {
+                TestWebSocket socket = TestWebSocket.open(caller, path);
+                socket.send("hi");
+                assertThat(socket.next()).isEqualTo("text 2");
+                caller.send(frame);
+                assertThat(socket.next()).startsWith("close 1002");
+            }
+            assertThat(backendEvent()).isEqualTo("close 1002 protocol error of the caller");
+        }
+    }
+
+    /** The messages before the frame reach the backend. */
+    @Door.Each
+    void tellsTheBackendOfAViolationAfterTheMessagesBeforeIt(Door door) throws Exception {
+        List<String> received = new ArrayList<>();
+        CountDownLatch closed = new CountDownLatch(1);
+        backend.behave((request, conversation) -> {
+            TestWebSocket socket = TestWebSocket.accept(request, conversation);
+            String event = socket.next();
+            received.add(event);
+            while (event.startsWith("text")) {
+                event = socket.next();
+                received.add(event);
+            }
+            closed.countDown();
+            conversation.close();
+        });
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            TestWebSocket socket = TestWebSocket.open(caller, door.path(BACKEND, "messages"));
+            socket.send("one");
+            socket.send("three");
+            caller.send(new byte[] {(byte) 0x83, (byte) 0x80, 1, 2, 3, 4});
+            assertThat(socket.next()).startsWith("close 1002");
+        }
+        assertThat(closed.await(20, TimeUnit.SECONDS)).isTrue();
+        assertThat(received).containsExactly("text 3", "text 5", "close 1002 protocol error of the caller");
+    }
+
+    /** A bad gateway, and not a protocol error: the caller has made none. */
+    @Door.Each
+    void closesTheCallersSideAsABadGatewayIfTheBackendBreaksTheProtocol(Door door) throws Exception {
+        backend.behave((request, conversation) -> {
+            TestWebSocket socket = TestWebSocket.accept(request, conversation);
+            conversation.write(new byte[] {(byte) 0x83, 0});
+            socket.next();
+        });
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            TestWebSocket socket = TestWebSocket.open(caller, door.path(BACKEND, "backend-violation"));
+            assertThat(socket.next()).isEqualTo("close 1014 Bad gateway");
+        }
     }
 
     @Door.Each

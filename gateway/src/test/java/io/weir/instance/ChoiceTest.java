@@ -70,12 +70,12 @@ class ChoiceTest {
         }
 
         @Override
-        public boolean isExplorationDue() {
-            return inFlight == 0 && exploration.isDue();
+        public boolean isExplorationDue(long now) {
+            return inFlight == 0 && exploration.isDue(now);
         }
 
         void answered(long tookNanos, long now) {
-            exploration.answered(tookNanos, latency.lastNanos());
+            exploration.answered(tookNanos, latency.lastNanos(), now);
             latency.record(tookNanos, now);
         }
 
@@ -205,6 +205,28 @@ class ChoiceTest {
         servers.get(1).answered(SERVICE_NANOS, now);
         servers.get(1).inFlight = 1;
         assertThat(choice.choose(now, null)).as("alike again").isSameAs(late);
+    }
+
+    /** At two calls a second, the eighth lost call would come many seconds later. */
+    @Test
+    void exploresAnInstanceThatWasSlowOnceAfterSomeSecondsWhereCallsAreRare() {
+        List<Server> servers = servers(2, 1);
+        servers.forEach(server -> server.answered(SERVICE_NANOS, now));
+        Server late = servers.getFirst();
+        late.answered(100 * SERVICE_NANOS, now);
+        Choice<Server> choice = choice(servers);
+        List<Long> exploredAfterMillis = new ArrayList<>();
+        long answered = now;
+        for (int i = 0; i < 25; i++) {
+            now += TimeUnit.SECONDS.toNanos(1);
+            servers.get(1).answered(SERVICE_NANOS, now);
+            if (choice.choose(now, null) == late) {
+                exploredAfterMillis.add(TimeUnit.NANOSECONDS.toMillis(now - answered));
+                // It is slow all the time.
+                late.answered(100 * SERVICE_NANOS, now);
+            }
+        }
+        assertThat(exploredAfterMillis).containsExactly(3_000L, 9_000L, 21_000L);
     }
 
     @Test

@@ -12,6 +12,9 @@ import io.netty.pkitesting.X509Bundle;
 import io.weir.engine.Backend;
 import io.weir.health.Health;
 import io.weir.live.RetiredGenerations;
+import io.weir.reload.ConfigurationChange;
+import io.weir.reload.ConfigurationChange.Trigger;
+import io.weir.reload.LiveConfiguration;
 import io.weir.testing.Door;
 import io.weir.testing.NameServer;
 import io.weir.testing.SteadyCallers;
@@ -19,9 +22,12 @@ import io.weir.testing.TestBackend;
 import io.weir.testing.TestCaller;
 import io.weir.testing.TestGateway;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -196,6 +202,38 @@ class DnsInstancesIT {
         SteadyCallers callers = callers("POST");
         callers.awaitMore(50);
         assertThat(callers.stop()).isEmpty();
+    }
+
+    /** Only the reload waits, and the calls to its backends go on. */
+    @Test
+    void operatorsDoNotWaitForTheDnsOfABackendThatAReloadAdds() throws Exception {
+        TestGateway gateway = TestGateway.setup()
+                .weir("dns-server: \"" + dns.address() + '"')
+                .weir("reload: { watch: false }")
+                .backend("orders", servers.getFirst().uri())
+                .route(ROUTE, "orders")
+                .start();
+        started = gateway;
+        LiveConfiguration live = gateway.bean(LiveConfiguration.class);
+        dns.silence();
+        int asked = dns.queries();
+        String yaml = Files.readString(gateway.file());
+        gateway.rewrite(yaml.replace("  backends:\n", "  backends:\n    stock: { uri: \"http://stock.test\" }\n"));
+
+        CompletableFuture<ConfigurationChange> reload = CompletableFuture.supplyAsync(
+                () -> live.reload(Trigger.REQUEST, "a test"), task -> new Thread(task).start());
+        await().until(() -> dns.queries() > asked || reload.isDone());
+
+        assertThat(live.change("orders", Map.of("max-concurrent-calls", "9"), "alice", null)
+                        .isOk())
+                .isTrue();
+        assertThat(backend().bulkhead().maxConcurrentCalls()).isEqualTo(9);
+        assertThat(live.withoutReload(() -> "forced")).isEqualTo("forced");
+        assertThat(reload).as("the reload waits").isNotDone();
+        assertThat(reload.get().problems()).isEmpty();
+        assertThat(gateway.backend("stock").instances().first().address().isKnown())
+                .isFalse();
+        assertThat(backend().bulkhead().maxConcurrentCalls()).isEqualTo(9);
     }
 
     /** The certificate is checked against the name, although the gateway connects to an address. */

@@ -313,6 +313,62 @@ class AdaptiveLimitTest {
         assertThat(changedAt[0]).isLessThan(now);
     }
 
+    private void assertLastChange(Change reason, long atMillis) {
+        assertThat(limit.beliefs().lastChange()).isEqualTo(reason);
+        assertThat(limit.beliefs().changedAtMillis()).isEqualTo(atMillis);
+    }
+
+    /** A reason with the present time would name a decision that nothing has led to. */
+    @Test
+    void keepsReasonAndTimeOfItsLastChangeWhereSettingsOrInstancesMoveTheNumber() {
+        bring(limit, 20, 800, Evidence.TIMED_OUT, true);
+        assertThat(limit.value()).isEqualTo(2);
+        long decidedAt = limit.beliefs().changedAtMillis();
+        bring(limit, 5, 800, Evidence.TIMED_OUT, true);
+
+        limit.scaleTo(1 / 3.);
+        bring(limit, 1, 800, Evidence.NONE, false);
+        assertThat(limit.value()).as("one instance takes one call at least").isEqualTo(3);
+        assertLastChange(Change.TIMEOUTS, decidedAt);
+
+        limit.scaleTo(1);
+        limit.configure(new Bounds(5, 10, 5), DEADLINE);
+        bring(limit, 1, 800, Evidence.NONE, false);
+        assertThat(limit.value()).isEqualTo(5);
+        assertLastChange(Change.TIMEOUTS, decidedAt);
+    }
+
+    @Test
+    void forgetsAProbeThatAnInstanceWhichLeavesHasEnded() {
+        Beliefs before;
+        long growths;
+        do {
+            before = limit.beliefs();
+            growths = limit.changes(Change.GROWTH);
+            bring(limit, 1, 50, Evidence.ANSWERED, true);
+        } while (before.lastChange() != Change.GROWTH
+                || limit.beliefs().lastChange() != Change.PROBE
+                || limit.changes(Change.GROWTH) != growths);
+
+        limit.scaleTo(.5);
+
+        assertLastChange(Change.GROWTH, before.changedAtMillis());
+    }
+
+    /** From 3.2 to 4.8 calls for two of five instances: the limit of all of them moves. */
+    @Test
+    void givesTheReasonOfADecisionWhileInstancesAreOut() {
+        limit.scaleTo(.4);
+        bring(limit, 8, 500, Evidence.ANSWERED, false);
+        assertThat(limit.value()).isEqualTo(8);
+
+        limit.waited(now, now - DEADLINE / 3);
+
+        assertThat(limit.value()).isEqualTo(12);
+        assertLastChange(Change.GROWTH, now / MILLI);
+        assertThat(limit.changes(Change.GROWTH)).isOne();
+    }
+
     /** A base latency that drifts while no window is judged differently and no number changes. */
     @Test
     void publishesABaseLatencyThatDrifts() {

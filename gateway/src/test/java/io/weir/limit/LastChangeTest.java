@@ -55,6 +55,38 @@ class LastChangeTest {
         assertThat(last.isProbing()).isFalse();
     }
 
+    @Test
+    void isTheOneBeforeAProbeThatTheSettingsHaveEnded() {
+        last.record(8, 16, Change.GROWTH, 1);
+        last.record(16, 8, Change.PROBE, 10);
+
+        last.moved(12, false);
+
+        assertLast(Change.GROWTH, 1);
+        assertThat(last.isProbing()).isFalse();
+    }
+
+    @Test
+    void forgetsAProbeAfterWhichTheLimitIsAsTheSettingsHaveMovedIt() {
+        last.record(8, 16, Change.GROWTH, 1);
+        last.record(16, 8, Change.PROBE, 10);
+        last.moved(12, true);
+        assertLast(Change.PROBE, 10);
+
+        last.record(8, 12, Change.GROWTH, 11);
+
+        assertLast(Change.GROWTH, 1);
+    }
+
+    @Test
+    void isNotChangedByTheSettings() {
+        last.record(8, 16, Change.GROWTH, 1);
+
+        last.moved(12, false);
+
+        assertLast(Change.GROWTH, 1);
+    }
+
     private void assertLast(Change reason, double at) {
         assertThat(last.reason()).isEqualTo(reason);
         assertThat(last.at()).isEqualTo(at);

@@ -101,6 +101,23 @@ class LimitLogTest {
                 .matches(".*floor, 2 \\(timeouts\\); [0-9]+ times more since the last line");
     }
 
+    @Test
+    void namesNoDecisionWhereTheBoundsHaveMovedTheLimit() {
+        serve(20, 800, Evidence.TIMED_OUT);
+        lines.list.clear();
+        now += TimeUnit.MINUTES.toNanos(LimitLog.INTERVAL_MINUTES);
+
+        limit.configure(LimitSettings.adaptive(new Bounds(5, 30, 8), LimitSettings.AUTO, DEADLINE));
+        limit.configure(LimitSettings.adaptive(new Bounds(1, 3, 2), LimitSettings.AUTO, DEADLINE));
+
+        String reason = "the bounds, or the instances that take calls";
+        assertThat(messages(Level.DEBUG))
+                .satisfiesExactly(
+                        raised -> assertThat(raised).startsWith("Limit of backend orders: 2 -> 5 (" + reason + ";"),
+                        lowered -> assertThat(lowered).startsWith("Limit of backend orders: 5 -> 3 (" + reason + ";"));
+        assertThat(messages(Level.INFO)).isEmpty();
+    }
+
     private List<String> messages(Level level) {
         return lines.list.stream()
                 .filter(line -> line.getLevel() == level)

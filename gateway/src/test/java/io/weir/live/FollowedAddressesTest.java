@@ -15,6 +15,7 @@ import io.weir.limit.LittlesLawProperties;
 import io.weir.live.LiveBackends.LeavingPool;
 import io.weir.management.RecentEvents;
 import io.weir.metrics.MeterBook;
+import io.weir.reload.ConfigurationTarget;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
@@ -241,6 +242,43 @@ class FollowedAddressesTest {
     @Test
     void endsTheLookupsOfADiscardedPlan() {
         plan("2s").rollBack();
+        int before = lookups;
+        time.advanceTimeBy(INTERVAL.multipliedBy(3));
+        assertThat(lookups).isEqualTo(before);
+    }
+
+    @Test
+    void takesAPreparedSourceWithItsAddresses() {
+        hosts = List.of("a", "b");
+        ConfigurationTarget.Preparation prepared = backends.prepare(Map.of("orders", properties("2s")));
+        time.advanceTimeBy(INTERVAL.dividedBy(2));
+        int before = lookups;
+
+        Backend backend = commit(plan("2s"));
+        prepared.close();
+
+        assertThat(names(backend)).containsExactly("a", "b");
+        assertThat(lookups).as("no other source").isEqualTo(before);
+        discover("c");
+        assertThat(names(backend)).containsExactly("c");
+    }
+
+    @Test
+    void preparesNothingForABackendWhoseSourceStays() {
+        start("a");
+        int before = lookups;
+
+        backends.prepare(Map.of("orders", properties("3s"))).close();
+        time.advanceTimeBy(INTERVAL);
+
+        assertThat(lookups).isEqualTo(before + 1);
+    }
+
+    @Test
+    void endsTheLookupsThatNoPlanHasTaken() {
+        ConfigurationTarget.Preparation prepared = backends.prepare(Map.of("orders", properties("2s")));
+        backends.commit(backends.plan(Map.of()), retired -> {});
+        prepared.close();
         int before = lookups;
         time.advanceTimeBy(INTERVAL.multipliedBy(3));
         assertThat(lookups).isEqualTo(before);

@@ -55,10 +55,10 @@ class ManagementReloadIT {
         }
         gateway = GATEWAYS.getFirst();
         gateway.rewrite(yaml(4));
-        assertThat(gateway.bean(LiveConfiguration.class)
-                        .reload(ConfigurationChange.Trigger.REQUEST, "a test")
-                        .problems())
+        LiveConfiguration live = gateway.bean(LiveConfiguration.class);
+        assertThat(live.reload(ConfigurationChange.Trigger.REQUEST, "a test").problems())
                 .isEmpty();
+        assertThat(live.release("orders", "a test").isOk()).isTrue();
     }
 
     @AfterEach
@@ -282,7 +282,7 @@ class ManagementReloadIT {
 
     @Test
     @ExtendWith(OutputCaptureExtension.class)
-    void appliesAnOperatorsLimitUntilTheNextReload(CapturedOutput output) throws Exception {
+    void appliesAnOperatorsLimitUntilItIsReleased(CapturedOutput output) throws Exception {
         HttpResponse<String> changed = post("/actuator/weir/orders", "{\"max-concurrent-calls\":20}");
 
         assertThat(changed.statusCode()).isEqualTo(200);
@@ -303,10 +303,15 @@ class ManagementReloadIT {
         assertThat(limit()).isEqualTo(20);
         assertThat(gateway.backend("orders").settings().deadlineNanos()).isEqualTo(900_000_000);
 
-        // The file has not changed, and holds again.
+        gateway.rewrite(yaml(5));
         HttpResponse<String> reloaded = post("/actuator/weirreload", "");
-        assertThat(json(reloaded).path("differences")).hasSize(2);
-        assertThat(limit()).isEqualTo(4);
+        assertThat(json(reloaded).path("differences")).isEmpty();
+        assertThat(limit()).isEqualTo(20);
+        assertThat(get("/actuator/weir/orders").path("changes")).hasSize(2);
+
+        assertThat(post("/actuator/weir/orders", "{\"limits\":\"released\"}").statusCode())
+                .isEqualTo(200);
+        assertThat(limit()).isEqualTo(5);
         assertThat(property(get("/actuator/weirconfig"), "weir.backends.orders.bulkhead.max-concurrent-calls")
                         .path("origin")
                         .asString())

@@ -20,12 +20,18 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 import org.springframework.boot.test.system.CapturedOutput;
@@ -50,11 +56,22 @@ class LiveConfigurationTest {
             """;
 
     /** The gateway, as far as the configuration reaches it. */
-    private static final class RecordingTarget implements LiveConfiguration.Target {
+    private static final class RecordingTarget implements ConfigurationTarget {
 
-        private @Nullable WeirProperties applied;
+        private volatile @Nullable WeirProperties applied;
         private Set<String> limited = Set.of();
         private boolean isFailing;
+        /** Runs while a reload waits for the addresses of new backends. */
+        private Runnable whileWaiting = () -> {};
+
+        private final List<String> prepared = new ArrayList<>();
+
+        @Override
+        public Preparation prepare(WeirProperties weir) {
+            prepared.add("prepared " + new TreeSet<>(weir.backends().keySet()));
+            whileWaiting.run();
+            return () -> prepared.add("discarded");
+        }
 
         @Override
         public void apply(WeirProperties weir, GatewayProperties gateway) {
@@ -236,21 +253,31 @@ class LiveConfigurationTest {
         assertThat(configuration.release("search", "bob").changes()).isEmpty();
     }
 
+    /** A deployment in the middle of an incident must not undo its mitigation. */
     @Test
-    void aReloadKeepsOnlyChangesWithATime() {
+    @ExtendWith(OutputCaptureExtension.class)
+    void aReloadKeepsChangesUntilTheyAreReleasedOrTheirTimeIsOver(CapturedOutput output) {
         change("max-concurrent-calls", "20", TEN_MINUTES);
         change("deadline", "900ms", null);
         rewrite("max-concurrent-calls: 4", "max-concurrent-calls: 5");
+        rewrite("orders: { uri", "orders: { deadline: 3s, uri");
 
-        ConfigurationChange change = reload();
+        assertThat(reload().differences()).isEmpty();
 
-        assertThat(change.differences())
-                .extracting(Object::toString)
-                .containsExactly("weir.backends.orders.deadline: 900ms -> (default)");
         assertThat(limit()).isEqualTo(20);
-        assertThat(target.backend("orders").deadline()).isEqualTo(Duration.ofSeconds(2));
+        assertThat(target.backend("orders").deadline()).isEqualTo(Duration.ofMillis(900));
+        assertThat(target.limited).containsExactly("orders");
+        assertThat(shown()).hasSize(2);
+        assertThat(output.getAll())
+                .contains("Change kept by the reload, in place of the files' value: weir.backends.orders.deadline:"
+                        + " 900ms, set by alice")
+                .contains("(REQUEST); hash " + configuration.state().hash() + ": operators' values hide it");
         timer.advance(TEN_MINUTES);
         assertThat(limit()).as("of the file").isEqualTo(5);
+        assertThat(target.backend("orders").deadline()).isEqualTo(Duration.ofMillis(900));
+        assertThat(configuration.release("orders", "bob").isOk()).isTrue();
+        assertThat(target.backend("orders").deadline()).as("of the file").isEqualTo(Duration.ofSeconds(3));
+        assertThat(shown()).isEmpty();
     }
 
     /** The timer is late. */
@@ -280,13 +307,19 @@ class LiveConfigurationTest {
     }
 
     @Test
-    void aReloadThatRemovesTheBackendEndsItsChange() {
+    @ExtendWith(OutputCaptureExtension.class)
+    void aReloadThatRemovesTheBackendEndsItsChanges(CapturedOutput output) {
         change("max-concurrent-calls", "20", TEN_MINUTES);
+        change("deadline", "900ms", null);
         String yaml = YAML.replaceAll("(?m)^.*orders.*\n", "");
         rewrite(YAML, yaml);
         reload();
         assertThat(shown()).isEmpty();
         assertThat(timer.tasks()).isZero();
+        assertThat(output.getAll())
+                .contains("Change ended by the reload, as its backend is gone:"
+                        + " weir.backends.orders.bulkhead.max-concurrent-calls: 20, set by alice")
+                .contains("as its backend is gone: weir.backends.orders.deadline: 900ms, set by alice");
 
         rewrite(yaml, YAML);
         reload();
@@ -308,8 +341,8 @@ class LiveConfigurationTest {
         assertThat(target.backend("search").bulkhead().maxConcurrentCalls().orElse(0))
                 .isEqualTo(7);
         assertThat(output.getAll())
-                .contains("Change ended by the reload: weir.backends.orders.bulkhead.max-wait-duration: 1500ms, set by"
-                        + " alice");
+                .contains("Change ended by the reload, as it is invalid with the files:"
+                        + " weir.backends.orders.bulkhead.max-wait-duration: 1500ms, set by alice");
     }
 
     @Test
@@ -369,6 +402,77 @@ class LiveConfigurationTest {
         assertThat(timer.tasks()).isZero();
     }
 
+    // ---------------------------------------------------------------- new backends
+
+    private static final String NEW_BACKEND =
+            "search: { uri: \"http://localhost:2\" }\n    stock: { uri: \"http://stock.invalid\" }";
+
+    /** Another thread, since the reload's own holds each lock that it has. */
+    private static <T> T elsewhere(Supplier<T> action) {
+        return CompletableFuture.supplyAsync(action)
+                .orTimeout(20, TimeUnit.SECONDS)
+                .join();
+    }
+
+    @Test
+    @Timeout(60)
+    void operatorsChangeThingsWhileAReloadWaitsForDns() {
+        target.whileWaiting = () -> {
+            assertThat(elsewhere(() -> configuration.withoutReload(() -> "forced")))
+                    .isEqualTo("forced");
+            assertThat(elsewhere(() -> configuration.change(
+                                    "orders", Map.of("max-concurrent-calls", "20"), "alice", TEN_MINUTES))
+                            .isOk())
+                    .isTrue();
+            assertThat(limit()).isEqualTo(20);
+            elsewhere(() -> {
+                configuration.renewConnections();
+                return true;
+            });
+        };
+        rewrite("search: { uri: \"http://localhost:2\" }", NEW_BACKEND);
+
+        reload();
+
+        assertThat(target.prepared).containsExactly("prepared [orders, search, stock]", "discarded");
+        assertThat(target.backend("stock").uri()).hasHost("stock.invalid");
+        assertThat(limit()).as("of the change during the reload").isEqualTo(20);
+    }
+
+    @Test
+    void preparesNothingForFilesThatAreRejected() {
+        rewrite("max-concurrent-calls: 4", "max-concurrent-calls: 0");
+        configuration.reload(Trigger.WATCH, "file watch");
+        isDraining = true;
+        rewrite("max-concurrent-calls: 0", "max-concurrent-calls: 5");
+        configuration.reload(Trigger.WATCH, "file watch");
+
+        assertThat(target.prepared).isEmpty();
+    }
+
+    @Test
+    void discardsWhatWasPreparedForAConfigurationThatCannotBeApplied() {
+        target.isFailing = true;
+        rewrite("search: { uri: \"http://localhost:2\" }", NEW_BACKEND);
+
+        assertThat(configuration.reload(Trigger.WATCH, "file watch").problems())
+                .containsExactly("configuration: cannot be applied: a file of certificates is missing");
+
+        assertThat(target.prepared).hasSize(2).endsWith("discarded");
+    }
+
+    @Test
+    void saysWhyAConfigurationCannotBeAppliedIfItCannotEvenBePrepared() {
+        target.isFailing = true;
+        target.whileWaiting = () -> {
+            throw new IllegalStateException("no discovery client");
+        };
+        rewrite("search: { uri: \"http://localhost:2\" }", NEW_BACKEND);
+
+        assertThat(configuration.reload(Trigger.WATCH, "file watch").problems())
+                .containsExactly("configuration: cannot be applied: a file of certificates is missing");
+    }
+
     // ---------------------------------------------------------------- hash
 
     private double hashMeter() {
@@ -387,6 +491,7 @@ class LiveConfigurationTest {
 
         assertThat(configuration.state().hash()).isEqualTo(hash);
         assertThat(configuration.state().operatorValues()).isEqualTo(1);
+        configuration.release("orders", "alice");
         rewrite("max-concurrent-calls: 4", "max-concurrent-calls: 5");
         reload();
         String next = configuration.state().hash();

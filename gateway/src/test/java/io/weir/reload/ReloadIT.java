@@ -219,6 +219,11 @@ class ReloadIT {
                             .problems())
                     .isEmpty();
             assertThat(bulkhead.maxConcurrentCalls()).isEqualTo(3);
+            assertThat(gateway.bean(LiveConfiguration.class)
+                            .release("orders", "a test")
+                            .problems())
+                    .isEmpty();
+            assertThat(bulkhead.maxConcurrentCalls()).isEqualTo(2);
 
             // A limit in dry run is divided too, and so is the limit of a new backend.
             String both = yaml(backend, limit(60, "cluster").replace("scope", "enforce: false, scope"))

@@ -74,7 +74,12 @@ class RollbackTest {
         ConfigurationReader reader = new ConfigurationReader(
                 new StandardReactiveWebEnvironment(),
                 "--spring.config.additional-location=file:" + file + ",optional:file:" + optional);
-        LiveConfiguration.Target target = new LiveConfiguration.Target() {
+        ConfigurationTarget target = new ConfigurationTarget() {
+
+            @Override
+            public Preparation prepare(WeirProperties weir) {
+                return () -> {};
+            }
 
             @Override
             public void apply(WeirProperties weir, GatewayProperties gateway) {

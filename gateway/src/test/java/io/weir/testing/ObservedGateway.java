@@ -16,9 +16,7 @@ import io.weir.engine.Caller;
 import io.weir.engine.Enforcement;
 import io.weir.engine.Engine;
 import io.weir.engine.Exchange;
-import io.weir.engine.InFlightCounter;
 import io.weir.engine.Limits;
-import io.weir.engine.Mode;
 import io.weir.engine.Route;
 import io.weir.engine.RouteObserver;
 import io.weir.engine.ServiceTimeEstimate;
@@ -35,10 +33,7 @@ import io.weir.limit.Limit;
 import io.weir.limit.LimitInForce;
 import io.weir.limit.LimitSettings;
 import io.weir.limit.LittlesLawProperties;
-import io.weir.limit.OverdueCalls;
-import io.weir.limit.Priority;
 import io.weir.limit.QueueingBulkhead;
-import io.weir.limit.UsualTime;
 import io.weir.metrics.BackendMeters;
 import io.weir.metrics.MeterBook;
 import io.weir.metrics.Meters;
@@ -155,24 +150,10 @@ public final class ObservedGateway implements AutoCloseable {
     }
 
     public Route route(Backend backend, @Nullable Fallback fallback, RouteObserver observer) {
-        return new Route(
-                "orders-route",
-                backend,
-                backend.settings().deadlineNanos(),
-                Mode.REQUEST,
-                null,
-                null,
-                fallback,
-                null,
-                observer,
-                new OverdueCalls(),
-                new InFlightCounter(),
-                new UsualTime(),
-                null,
-                Priority.NORMAL,
-                null,
-                null,
-                null);
+        return TestRoute.to(backend, observer)
+                .id("orders-route")
+                .fallback(fallback)
+                .build();
     }
 
     /** Makes the limit adapt: 2 to 100, at first 8. */

@@ -1,0 +1,77 @@
+package io.weir.reload;
+
+import io.weir.config.check.ConfigurationDifference;
+import io.weir.config.check.ConfigurationHash;
+import io.weir.config.check.ConfigurationProblem;
+import io.weir.config.check.ConfigurationSnapshot;
+import java.nio.file.Path;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.function.Supplier;
+
+/** Reads the configuration from its files, and remembers the last read, applied or rejected. Thread-safe. */
+final class ConfigurationFiles {
+
+    private final Supplier<ConfigurationSnapshot> reader;
+    private final KeptConfigurations kept;
+    private volatile ConfigurationSnapshot last;
+
+    /**
+     * The files of a gateway.
+     *
+     * @param first the configuration with which the gateway started
+     * @param reader reads the present configuration
+     * @param kept keeps the files of each configuration that comes into force
+     */
+    ConfigurationFiles(ConfigurationSnapshot first, Supplier<ConfigurationSnapshot> reader, KeptConfigurations kept) {
+        this.last = first;
+        this.reader = reader;
+        this.kept = kept;
+    }
+
+    /** The present content. */
+    ConfigurationSnapshot read() {
+        ConfigurationSnapshot next = reader.get();
+        last = next;
+        return next;
+    }
+
+    /** Reads; whether the content is this configuration. */
+    boolean contain(ConfigurationSnapshot configuration) {
+        return new ConfigurationDifference(configuration, read()).isEmpty();
+    }
+
+    /** Reads; whether the content is the same configuration as at the last read, with the same problems. */
+    boolean matchLastRead() {
+        ConfigurationSnapshot before = last;
+        ConfigurationSnapshot now = read();
+        List<ConfigurationProblem> problems = now.report().problems();
+        return problems.equals(before.report().problems())
+                && (!problems.isEmpty() || new ConfigurationDifference(before, now).isEmpty());
+    }
+
+    /** The files whose change can change the configuration: those in force, and those of the last read. */
+    Set<Path> watched(ConfigurationSnapshot inForce) {
+        Set<Path> watched = new LinkedHashSet<>(inForce.files());
+        watched.addAll(last.searchedFiles());
+        return watched;
+    }
+
+    /** Keeps the files that a configuration was read from, unless they have changed since. */
+    void keep(ConfigurationSnapshot configuration, ConfigurationHash hash) {
+        kept.keep(configuration, hash, () -> isSame(configuration, reader.get()));
+    }
+
+    /** Keeps the present files, if they contain this configuration. */
+    void keepIfUnchanged(ConfigurationSnapshot configuration, ConfigurationHash hash) {
+        ConfigurationSnapshot now = reader.get();
+        if (isSame(configuration, now)) {
+            keep(now, hash);
+        }
+    }
+
+    private static boolean isSame(ConfigurationSnapshot configuration, ConfigurationSnapshot now) {
+        return OperatorValues.isValid(now) && new ConfigurationDifference(configuration, now).isEmpty();
+    }
+}

@@ -1,0 +1,154 @@
+package io.weir.testing;
+
+import io.weir.access.AddressRule;
+import io.weir.authentication.AuthenticationRule;
+import io.weir.engine.Backend;
+import io.weir.engine.InFlightCounter;
+import io.weir.engine.Mode;
+import io.weir.engine.Route;
+import io.weir.engine.RouteObserver;
+import io.weir.fallback.Fallback;
+import io.weir.health.ProbeMode;
+import io.weir.limit.OverdueCalls;
+import io.weir.limit.Priority;
+import io.weir.limit.QueueingBulkhead;
+import io.weir.limit.UsualTime;
+import io.weir.ratelimit.RateLimiter;
+import io.weir.retry.RetryPolicy;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+
+/** Builds a route; what a test does not set is as for a route without properties of its own. */
+public final class TestRoute {
+
+    private final Backend backend;
+    private final RouteObserver observer;
+    private String id = "orders";
+    private long deadlineNanos;
+    private Mode mode = Mode.REQUEST;
+    private @Nullable QueueingBulkhead limit;
+    private @Nullable RetryPolicy retry;
+    private @Nullable Fallback fallback;
+    private @Nullable Backend fallbackBackend;
+    private OverdueCalls overdue = new OverdueCalls();
+    private InFlightCounter inFlight = new InFlightCounter();
+    private UsualTime usualTime = new UsualTime();
+    private @Nullable ProbeMode probe;
+    private Priority priority = Priority.NORMAL;
+    private @Nullable AddressRule access;
+    private @Nullable AuthenticationRule authentication;
+    private @Nullable RateLimiter rateLimiter;
+
+    private TestRoute(Backend backend, RouteObserver observer) {
+        this.backend = backend;
+        this.observer = observer;
+        this.deadlineNanos = backend.settings().deadlineNanos();
+    }
+
+    /** A route {@code orders} to a backend, with its deadline. */
+    public static TestRoute to(Backend backend, RouteObserver observer) {
+        return new TestRoute(backend, observer);
+    }
+
+    /** The id, in place of {@code orders}. */
+    public TestRoute id(String other) {
+        id = other;
+        return this;
+    }
+
+    /** The route's own deadline. */
+    public TestRoute deadline(Duration own) {
+        deadlineNanos = own.toNanos();
+        return this;
+    }
+
+    /** The part of an exchange that the deadline covers. */
+    public TestRoute mode(Mode other) {
+        mode = other;
+        return this;
+    }
+
+    /** The route's own limit. */
+    public TestRoute limit(@Nullable QueueingBulkhead own) {
+        limit = own;
+        return this;
+    }
+
+    /** The conditions of a retry. */
+    public TestRoute retry(@Nullable RetryPolicy policy) {
+        retry = policy;
+        return this;
+    }
+
+    /** The answer in place of a refusal. */
+    public TestRoute fallback(@Nullable Fallback answer) {
+        fallback = answer;
+        return this;
+    }
+
+    /** The backend that the fallback asks. */
+    public TestRoute fallbackBackend(@Nullable Backend other) {
+        fallbackBackend = other;
+        return this;
+    }
+
+    /** The parts that learn about the route's calls. */
+    public TestRoute learning(OverdueCalls calls, InFlightCounter exchanges, UsualTime time) {
+        overdue = calls;
+        inFlight = exchanges;
+        usualTime = time;
+        return this;
+    }
+
+    /** The requests that serve as probes. */
+    public TestRoute probe(@Nullable ProbeMode own) {
+        probe = own;
+        return this;
+    }
+
+    /** The class of the route's calls. */
+    public TestRoute priority(Priority own) {
+        priority = own;
+        return this;
+    }
+
+    /** The callers that may use the route. */
+    public TestRoute access(@Nullable AddressRule rule) {
+        access = rule;
+        return this;
+    }
+
+    /** The proof of identity that the route requires. */
+    public TestRoute authentication(@Nullable AuthenticationRule rule) {
+        authentication = rule;
+        return this;
+    }
+
+    /** The quotas of the route's callers. */
+    public TestRoute rateLimiter(@Nullable RateLimiter quotas) {
+        rateLimiter = quotas;
+        return this;
+    }
+
+    /** The route. */
+    public Route build() {
+        return new Route(
+                id,
+                backend,
+                deadlineNanos,
+                mode,
+                limit,
+                retry,
+                fallback,
+                fallbackBackend,
+                observer,
+                overdue,
+                inFlight,
+                usualTime,
+                probe,
+                priority,
+                access,
+                authentication,
+                rateLimiter);
+    }
+}
