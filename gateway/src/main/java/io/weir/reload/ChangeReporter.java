@@ -79,7 +79,7 @@ final class ChangeReporter {
      * @param backends the backends in the files
      */
     void reloaded(OperatorValues kept, OperatorValues over, OperatorValues ended, Set<String> backends) {
-        kept.lines().forEach(line -> log.info("Change kept by the reload, in place of the files' value: {}", line));
+        kept.lines().forEach(line -> log.warn("Change kept by the reload, in place of the files' value: {}", line));
         over.lines().forEach(line -> log.warn("Change ended after its time: {}", line));
         ended.withoutBackends(backends)
                 .lines()

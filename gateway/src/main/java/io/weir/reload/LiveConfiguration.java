@@ -202,7 +202,7 @@ public final class LiveConfiguration implements OperatorChanges, AutoCloseable {
         if (change.isApplied() && change.differences().isEmpty()) {
             meters.unchanged();
             if (!hash.equals(before)) {
-                log.info("Configuration read by {} ({}); hash {}: operators' values hide it", by, trigger, hash);
+                log.warn("Configuration read by {} ({}); hash {}: operators' values hide it", by, trigger, hash);
             }
         } else {
             reporter.report(change, "", hash);

@@ -97,6 +97,9 @@ class FleetIT {
         assertThat(send(0, "POST", "/actuator/weirreload?fleet=true", OPERATOR, "")
                         .status())
                 .isEqualTo(200);
+        assertThat(send(0, "POST", "/actuator/weir/orders?fleet=true", OPERATOR, "{\"limits\":\"released\"}")
+                        .status())
+                .isEqualTo(200);
         gateways.forEach(TestGateway::calm);
     }
 
