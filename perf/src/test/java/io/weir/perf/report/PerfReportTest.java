@@ -105,8 +105,7 @@ class PerfReportTest {
         assertThat(PerfReport.write(results)).isEmpty();
 
         assertThat(plots(run))
-                .containsExactlyInAnyOrder(
-                        "throughput.png", "p50-ms.png", "p99-ms.png", "success-percent.png");
+                .containsExactlyInAnyOrder("throughput.png", "p50-ms.png", "p99-ms.png", "success-percent.png");
     }
 
     @Test
