@@ -3,6 +3,7 @@ package io.weir.door;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.util.AsciiString;
 import io.weir.edge.Forwarding;
+import io.weir.edge.OtherSpellings;
 import io.weir.limit.Priority;
 import java.net.InetSocketAddress;
 import java.util.Iterator;
@@ -25,6 +26,7 @@ final class PriorityHeader {
             .toList();
 
     private final AsciiString name;
+    private final OtherSpellings otherSpellings;
     private final Forwarding forwarding;
     private final DoorListener listener;
 
@@ -37,6 +39,7 @@ final class PriorityHeader {
      */
     PriorityHeader(String name, Forwarding forwarding, DoorListener listener) {
         this.name = AsciiString.cached(name.toLowerCase(Locale.ROOT));
+        this.otherSpellings = new OtherSpellings(List.of(this.name));
         this.forwarding = forwarding;
         this.listener = listener;
     }
@@ -73,8 +76,9 @@ final class PriorityHeader {
         return null;
     }
 
-    /** Writes the priority into the head for the backend. */
+    /** Writes the priority into the head for the backend, and removes the field's {@link OtherSpellings}. */
     void write(HttpHeaders toBackend, Priority priority) {
+        otherSpellings.removeFrom(toBackend);
         toBackend.set(name, WORDS.get(priority.rank()));
     }
 }

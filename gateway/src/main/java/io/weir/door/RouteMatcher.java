@@ -73,6 +73,7 @@ public record RouteMatcher(
         return null;
     }
 
+    /** Matches the host in lower case, which {@link FrontDoor} writes; the check refuses other patterns. */
     static Predicate<ServerHttpRequest> host(List<String> patterns, boolean includePort) {
         AntPathMatcher matcher = new AntPathMatcher(".");
         return request -> {

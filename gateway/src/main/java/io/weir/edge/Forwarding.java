@@ -20,8 +20,9 @@ import org.jspecify.annotations.Nullable;
  * {@code Forwarded} (RFC 7239).
  *
  * <p>Values from a trusted proxy are kept, and the proxy's address is appended. Values from any other peer
- * are replaced by the facts of the connection; {@code X-Real-IP} and the rarer {@code X-Forwarded-*} fields
- * are removed. {@link OtherSpellings} of the names are removed from the requests of every peer.
+ * are replaced by the facts of the connection; {@code X-Real-IP}, {@code X-Url-Scheme},
+ * {@code Front-End-Https} and the rarer {@code X-Forwarded-*} fields are removed. {@link OtherSpellings} of
+ * the names are removed from the requests of every peer.
  *
  * <p>Concurrency: immutable except for a cache of the texts of recent callers. Its entries are immutable and
  * replaced without coordination; after a lost race, one text is built twice.
@@ -37,11 +38,14 @@ public final class Forwarding {
     /** Some frameworks trust these fields; the gateway never writes them. */
     private static final AsciiString[] OTHERS = {
         AsciiString.cached("x-forwarded-prefix"),
+        AsciiString.cached("x-forwarded-protocol"),
         AsciiString.cached("x-forwarded-ssl"),
         AsciiString.cached("x-forwarded-scheme"),
         AsciiString.cached("x-forwarded-server"),
         AsciiString.cached("x-forwarded-by"),
         AsciiString.cached("x-real-ip"),
+        AsciiString.cached("x-url-scheme"),
+        AsciiString.cached("front-end-https"),
     };
 
     private static final OtherSpellings OTHER_SPELLINGS = new OtherSpellings(

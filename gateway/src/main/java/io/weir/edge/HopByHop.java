@@ -63,6 +63,7 @@ public final class HopByHop {
             "date",
             "etag",
             "expires",
+            "front-end-https",
             "grpc-timeout",
             "host",
             "if-match",
@@ -83,7 +84,8 @@ public final class HopByHop {
             "x-envoy-expected-rq-timeout-ms",
             "x-real-ip",
             "x-request-id",
-            "x-request-timeout");
+            "x-request-timeout",
+            "x-url-scheme");
 
     private HopByHop() {}
 

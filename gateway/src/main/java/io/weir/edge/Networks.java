@@ -3,6 +3,7 @@ package io.weir.edge;
 import io.netty.util.NetUtil;
 import java.math.BigInteger;
 import java.net.InetAddress;
+import java.util.Arrays;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -14,6 +15,9 @@ import org.jspecify.annotations.Nullable;
 public final class Networks {
 
     private static final String EXPECTED = "an IPv4 or IPv6 address, or a network such as 10.0.0.0/8 or fd00::/8";
+
+    /** The first bytes of an IPv4-mapped IPv6 address, such as {@code ::ffff:10.0.0.1}. */
+    private static final byte[] MAPPED = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, -1, -1};
 
     private final List<Network> networks;
 
@@ -69,7 +73,11 @@ public final class Networks {
         if (value.signum() != 0 && value.getLowestSetBit() < bits - prefixBits) {
             throw malformed(property, cidr, "a network, without bits beyond its prefix length, as in 10.0.0.0/8");
         }
-        return new Network(address, prefixBits);
+        // Java reads an IPv4-mapped address as the IPv4 address.
+        return prefixBits >= MAPPED.length * 8 && Arrays.mismatch(address, MAPPED) == MAPPED.length
+                ? new Network(
+                        Arrays.copyOfRange(address, MAPPED.length, address.length), prefixBits - MAPPED.length * 8)
+                : new Network(address, prefixBits);
     }
 
     private static int parsePrefix(String property, String cidr, int slash, int maxBits) {

@@ -1,6 +1,5 @@
 package io.weir.edge;
 
-import java.util.Locale;
 import java.util.Set;
 
 /**
@@ -32,6 +31,7 @@ public final class TrailerFields {
             "expect",
             "expires",
             "forwarded",
+            "front-end-https",
             "grpc-timeout",
             "host",
             "http2-settings",
@@ -67,13 +67,14 @@ public final class TrailerFields {
             "x-frame-options",
             "x-real-ip",
             "x-request-id",
-            "x-request-timeout");
+            "x-request-timeout",
+            "x-url-scheme");
 
     private TrailerFields() {}
 
-    /** Whether a field belongs to a head, and is dropped from trailers. */
+    /** Whether a field, or one of its {@link OtherSpellings}, belongs to a head and is dropped from trailers. */
     public static boolean belongsToHead(String name) {
-        String lower = name.toLowerCase(Locale.ROOT);
+        String lower = OtherSpellings.withHyphens(name);
         return OF_HEADS.contains(lower)
                 || lower.startsWith("if-")
                 || lower.startsWith("x-forwarded")

@@ -67,6 +67,18 @@ class PriorityHeaderTest {
         assertThat(head.getAll("x-priority")).containsExactly("sheddable");
     }
 
+    @ParameterizedTest
+    @CsvSource({"X-Priority, X_Priority", "X-Priority, x.PRIORITY", "X_Priority, X-Priority"})
+    void removesOtherSpellingsTowardsTheBackend(String name, String other) {
+        HttpHeaders head = new DefaultHttpHeaders().add(other, "critical").add("X-Priorities", "kept");
+
+        new PriorityHeader(name, forwarding(), ignored).write(head, Priority.SHEDDABLE);
+
+        assertThat(head.get(name)).isEqualTo("sheddable");
+        assertThat(head.contains(other)).isFalse();
+        assertThat(head.get("X-Priorities")).isEqualTo("kept");
+    }
+
     private static HttpHeaders head(String priority) {
         return new DefaultHttpHeaders().add("X-Priority", priority);
     }

@@ -88,6 +88,9 @@ class ForwardingTest {
                 .add("X-Forwarded-Port", "1")
                 .add("X-Forwarded-Prefix", "/admin")
                 .add("X-Forwarded-Ssl", "on")
+                .add("X-Forwarded-Protocol", "ssl")
+                .add("X-Url-Scheme", "https")
+                .add("Front-End-Https", "on")
                 .add("X-Real-IP", "1.1.1.1")
                 .add("Forwarded", "for=1.1.1.1");
         HttpHeaders toBackend = new DefaultHttpHeaders().add(fromCaller);
@@ -115,6 +118,8 @@ class ForwardingTest {
                 "x_forwarded_port",
                 "X_Forwarded_Prefix",
                 "X_Forwarded_Ssl",
+                "X_Url_Scheme",
+                "Front_End_Https",
                 "X_Real_IP"
             })
     void dropsOtherSpellingsOfEveryPeer(String name) {

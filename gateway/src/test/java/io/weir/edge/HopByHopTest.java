@@ -66,6 +66,8 @@ class HopByHopTest {
                 "Forwarded",
                 "X-Forwarded-For",
                 "X-Forwarded-Proto",
+                "X-Url-Scheme",
+                "Front-End-Https",
                 "X-Request-Id",
                 "X-Request-Timeout",
                 "grpc-timeout",

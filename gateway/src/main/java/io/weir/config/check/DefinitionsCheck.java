@@ -15,6 +15,7 @@ import org.springframework.boot.context.properties.bind.Bindable;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.context.properties.source.ConfigurationPropertyName;
 import org.springframework.cloud.gateway.filter.FilterDefinition;
+import org.springframework.cloud.gateway.handler.predicate.HostRoutePredicateFactory;
 import org.springframework.core.env.Environment;
 import org.springframework.util.ClassUtils;
 import org.springframework.util.StringUtils;
@@ -72,10 +73,33 @@ final class DefinitionsCheck {
                     "predicate",
                     factories.get().predicates(),
                     factories.get().filters())) {
-                create(definition, factories.get()::makePredicate).ifPresent(valid::add);
+                create(definition, factories.get()::makePredicate)
+                        .filter(this::isInLowerCase)
+                        .ifPresent(valid::add);
             }
         }
         return valid.size() == definitions.size() ? Optional.of(valid) : Optional.empty();
+    }
+
+    /** Whether the hosts of a predicate Host are in lower case, apart from their variables. */
+    private boolean isInLowerCase(ValidDefinition predicate) {
+        if (predicate.config() instanceof HostRoutePredicateFactory.Config host
+                && host.getPatterns().stream().anyMatch(DefinitionsCheck::hasCapitalLetter)) {
+            report(predicate.definition(), "expected: hosts in lower case; they match hosts in any case", null);
+            return false;
+        }
+        return true;
+    }
+
+    private static boolean hasCapitalLetter(String pattern) {
+        int depth = 0;
+        for (char c : pattern.toCharArray()) {
+            depth += c == '{' ? 1 : c == '}' ? -1 : 0;
+            if (depth == 0 && Character.isUpperCase(c)) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /**

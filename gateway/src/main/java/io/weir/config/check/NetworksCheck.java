@@ -28,9 +28,23 @@ final class NetworksCheck {
     void check() {
         checkList(GatewayCheck.TRUSTED_PROXIES);
         for (String id : validValues.names("weir.routes").keySet()) {
+            checkAccess("weir.routes." + id + ".access");
             checkList("weir.routes." + id + ".access.allow");
             checkAllowed("weir.routes." + id + ".access.allow");
             checkList("weir.routes." + id + ".access.deny");
+        }
+    }
+
+    /** A group whose properties are all commented out would be ignored, and the route open to everybody. */
+    private void checkAccess(String path) {
+        List<RawTree> groups = RawTree.at(root, path);
+        if (!groups.isEmpty()
+                && groups.stream().flatMap(RawTree::children).findAny().isEmpty()) {
+            problems.accept(ConfigurationProblem.expected(
+                    groups.getFirst().location(),
+                    groups.getFirst().path(),
+                    null,
+                    "allow or deny, or no group, which allows all addresses"));
         }
     }
 

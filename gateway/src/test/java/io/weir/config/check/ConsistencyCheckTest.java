@@ -189,6 +189,34 @@ class ConsistencyCheckTest {
                                 "expected: at least one pattern, or no list, which accepts every certificate that the"
                                         + " edge trusts")),
                 row(
+                        "protections of a route without properties, which protect nothing",
+                        """
+                        spring.cloud.gateway.server.webflux.routes:
+                          - { id: orders, uri: "backend://orders", predicates: ["Path=/orders/**"] }
+                          - { id: bills, uri: "backend://orders", predicates: ["Path=/bills/**"] }
+                        weir:
+                          backends.orders.uri: http://orders:8080
+                          routes:
+                            orders:
+                              access:
+                                # deny: [ 10.0.0.0/8 ]
+                              authentication:
+                                # issuers: [ corp ]
+                              retry:
+                            bills:
+                              access.deny: [ 10.0.0.0/8 ]
+                        """,
+                        problem(
+                                8,
+                                "weir.routes.orders.access",
+                                null,
+                                "expected: allow or deny, or no group, which allows all addresses"),
+                        problem(
+                                10,
+                                "weir.routes.orders.authentication",
+                                null,
+                                "requires nothing; expected: issuers, or client-certificate: true")),
+                row(
                         "claims of tokens that no route verifies",
                         """
                         spring.cloud.gateway.server.webflux.routes:

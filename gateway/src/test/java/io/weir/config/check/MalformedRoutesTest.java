@@ -247,6 +247,22 @@ class MalformedRoutesTest {
                                 "unknown predicate",
                                 "Path")),
                 row(
+                        "hosts with capital letters",
+                        """
+                        weir.backends.orders.uri: http://orders:8080
+                        spring.cloud.gateway.server.webflux.routes:
+                          - id: orders
+                            uri: backend://orders
+                            predicates:
+                              - Host={tenantId:\\D{2}}.example.org,API.example.org
+                              - Host={tenantId:\\D{2}}.example.org,**.example.net
+                        """,
+                        problem(
+                                6,
+                                "spring.cloud.gateway.server.webflux.routes[0].predicates[0]",
+                                "Host={tenantId:\\D{2}}.example.org,API.example.org",
+                                "expected: hosts in lower case; they match hosts in any case")),
+                row(
                         "an unknown filter",
                         """
                         weir.backends.orders.uri: http://orders:8080
