@@ -72,7 +72,7 @@ public final class TrailerFields {
 
     private TrailerFields() {}
 
-    /** Whether a field, or one of its {@link OtherSpellings}, belongs to a head and is dropped from trailers. */
+    /** Whether a field, or one of its {@link OtherSpellings}, must not be a trailer and is dropped. */
     public static boolean belongsToHead(String name) {
         String lower = OtherSpellings.withHyphens(name);
         return OF_HEADS.contains(lower)

@@ -93,7 +93,8 @@ final class DefinitionsCheck {
 
     private static boolean hasCapitalLetter(String pattern) {
         int depth = 0;
-        for (char c : pattern.toCharArray()) {
+        for (int i = 0; i < pattern.length(); i++) {
+            char c = pattern.charAt(i);
             depth += c == '{' ? 1 : c == '}' ? -1 : 0;
             if (depth == 0 && Character.isUpperCase(c)) {
                 return true;
