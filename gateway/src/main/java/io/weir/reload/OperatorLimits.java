@@ -28,10 +28,11 @@ final class OperatorLimits {
     private OperatorLimits() {}
 
     /**
-     * Resolves the names of limits to full property paths.
+     * Resolves the names of limits to full property paths. A placeholder is no value here, unlike in the
+     * files: a token for changes must not read the environment.
      *
      * @param paths receives the paths with their values
-     * @param problems receives a line for each invalid name
+     * @param problems receives a line for each invalid name, and each placeholder
      */
     static void resolve(String backend, Map<String, String> limits, Map<String, String> paths, List<String> problems) {
         if (!BACKEND.matcher(backend).matches()) {
@@ -43,7 +44,9 @@ final class OperatorLimits {
         }
         limits.forEach((name, value) -> {
             String path = BULKHEAD_PROPERTIES.contains(name) ? "bulkhead." + name : name;
-            if (ALLOWED.matcher(path).matches()) {
+            if (value.contains("${")) {
+                problems.add(name + ": " + value + " (expected: a value without placeholders)");
+            } else if (ALLOWED.matcher(path).matches()) {
                 paths.put("weir.backends." + backend + '.' + path, value);
             } else {
                 problems.add(name + " (expected: one of "

@@ -62,6 +62,14 @@ class OperatorLimitsTest {
     }
 
     @Test
+    void rejectsPlaceholders() {
+        resolve("orders", Map.of("deadline", "${HOME}"));
+
+        assertThat(paths).isEmpty();
+        assertThat(problems).containsExactly("deadline: ${HOME} (expected: a value without placeholders)");
+    }
+
+    @Test
     void rejectsAnEmptyChange() {
         resolve("orders", Map.of());
 
