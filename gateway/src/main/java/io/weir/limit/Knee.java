@@ -503,9 +503,17 @@ final class Knee {
         }
         saturatedAt = now;
         if (!base.isKnown()) {
-            base.guess(latency);
+            base.guess(firstGuess(windowRate, latency));
             slowStart = true;
         }
+    }
+
+    /**
+     * The first guess of the base latency, in a window in which the limit was the bottleneck: that of Little's
+     * law, if it is longer. The mean latency misses the slow calls, which end after the window.
+     */
+    private double firstGuess(double windowRate, double latency) {
+        return windowRate == 0 ? latency : Math.max(latency, Math.min(limit / windowRate, deadline / 2));
     }
 
     private boolean isGrowthReverted(double now, double windowRate, double target) {

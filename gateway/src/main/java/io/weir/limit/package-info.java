@@ -74,6 +74,11 @@
  *   <li><b>Base latency from calls that find at most half of the limit in use.</b> Without these samples
  *       every base latency needs a probe: worst .90 &rarr; .82; arrivals x 20 within a second, 1.00 &rarr;
  *       .86.
+ *   <li><b>The first guess of the base latency is at least the limit divided by the rate of answers</b>
+ *       (Little's law). The mean latency of a window misses calls that have not ended. Three instances of 20
+ *       ms with 300 calls/s at even intervals, of which one becomes ten times slower: the few calls in it
+ *       hold half of a limit of 8, which then does not grow but is halved for a probe; p99 of all callers in
+ *       the worst of 20 runs 36 ms &rarr; 180 ms.
  *   <li><b>Probes</b> ({@link io.weir.limit.LatencyProbe}): half of the limit for a moment, every 10 s while
  *       the limit is reached, and when the limit seems far too high. Without them a slower backend is
  *       mistaken for a congested one: latency x 4, .98 &rarr; .27; worst .90 &rarr; .70. Probes start on

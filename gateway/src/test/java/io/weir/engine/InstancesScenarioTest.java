@@ -8,6 +8,7 @@ import io.weir.engine.InstancesSimulation.Replica;
 import io.weir.engine.TrafficSimulation.Fault;
 import io.weir.instance.LoadBalancingPolicy;
 import io.weir.instance.LoadBalancingProperties;
+import io.weir.limit.AdaptiveLimit;
 import io.weir.limit.Limit.Change;
 import io.weir.limit.LimitInForce.Binding;
 import io.weir.outcome.Reason;
@@ -525,13 +526,24 @@ class InstancesScenarioTest {
         assertThat(slow.isOpen()).isFalse();
         assertThat(slow.faultyCallsAtEjection).as("ejected").isNegative();
         assertThat(slow.calls).as("calls").isLessThan(simulation.endings.size() / 100);
-        List<Long> times = simulation.endings.stream()
-                .map(TrafficSimulation.Ending::nanos)
-                .sorted()
-                .toList();
-        assertThat(Duration.ofNanos(times.get(times.size() * 99 / 100)))
-                .as("p99")
-                .isLessThanOrEqualTo(Duration.ofMillis(40));
+        assertThat(Duration.ofNanos(p99(simulation))).as("p99").isLessThanOrEqualTo(CALM.multipliedBy(2));
+        assertThat(simulation.answeredShare()).isEqualTo(1);
+    }
+
+    /**
+     * The few calls in the slow instance hold half of the initial limit, which has sufficed so far: no other
+     * call waits long for them.
+     */
+    @ParameterizedTest
+    @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20})
+    void noCallerWaitsForTheCallsOfASlowInstance(long seed) {
+        InstancesSimulation simulation = new InstancesSimulation(3, DEADLINE, TrafficSimulation.AUTO, seed);
+        simulation.evenTraffic(300, Duration.ofMillis(5000 + seed));
+        assertThat(simulation.bulkhead.maxConcurrentCalls()).isEqualTo(AdaptiveLimit.Bounds.DEFAULT.initial());
+        simulation.endings.clear();
+        simulation.replicas.getFirst().service = Duration.ofMillis(200);
+        simulation.evenTraffic(300, Duration.ofSeconds(15));
+        assertThat(Duration.ofNanos(p99(simulation))).as("p99").isLessThanOrEqualTo(CALM.multipliedBy(2));
         assertThat(simulation.answeredShare()).isEqualTo(1);
     }
 

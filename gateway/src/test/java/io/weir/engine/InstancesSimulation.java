@@ -314,6 +314,15 @@ final class InstancesSimulation {
         }
     }
 
+    /** Callers arrive at even intervals, for a time. */
+    void evenTraffic(int perSecond, Duration time) {
+        long interval = TimeUnit.SECONDS.toNanos(1) / perSecond;
+        for (long left = time.toNanos(); left >= interval; left -= interval) {
+            advance(interval);
+            call();
+        }
+    }
+
     void advance(Duration time) {
         advance(time.toNanos());
     }
