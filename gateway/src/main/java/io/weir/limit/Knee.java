@@ -509,8 +509,8 @@ final class Knee {
     }
 
     /**
-     * The first guess of the base latency, in a window in which the limit was the bottleneck: that of Little's
-     * law, if it is longer. The mean latency misses the slow calls, which end after the window.
+     * The first guess of the base latency, in a window in which the limit was the bottleneck: that of
+     * Little's law, if it is longer. The mean latency misses the slow calls, which end after the window.
      */
     private double firstGuess(double windowRate, double latency) {
         return windowRate == 0 ? latency : Math.max(latency, Math.min(limit / windowRate, deadline / 2));

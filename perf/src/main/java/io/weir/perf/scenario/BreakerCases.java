@@ -45,18 +45,17 @@ final class BreakerCases {
         this.waitMicros = options.quick() ? 900_000 : 250_000;
     }
 
+    /** A slow backend whose limit is not configured. */
+    Case untuned() {
+        return new Case("slow-untuned", "slow-call-tolerance", BreakerCases::answerSlowly, this::slowBackend);
+    }
+
     List<Case> light() {
-        Function<HttpServerRequest, Mono<Void>> slow =
-                request -> Mono.delay(Duration.ofMillis(1200)).then();
         List<Case> cases = new ArrayList<>(List.of(
                 new Case(LOW_TRAFFIC, "probes", lowTraffic, this::burstsAtLowTraffic),
                 new Case(LONG_DEADLINE, "probes", longDeadline, this::recoveryWithALongDeadline),
-                new Case("slow", "slow-call-tolerance", slow, this::slowBackend),
+                new Case("slow", "slow-call-tolerance", BreakerCases::answerSlowly, this::slowBackend),
                 new Case("impatient", "circuit-breaker", impatient, this::impatientCallers)));
-        if (!options.quick()) {
-            // Late answers of a cold JVM on a busy machine keep a limit that is found low for a while.
-            cases.add(new Case("slow-untuned", "slow-call-tolerance", slow, this::slowBackend));
-        }
         for (int rate : List.of(1, 6, 20)) {
             SwallowingService open = new SwallowingService(SERVICE_TIME);
             Callers callers = (route, promises) -> openBreaker(route.load(), rate, open, promises);
@@ -70,6 +69,10 @@ final class BreakerCases {
                 request -> Mono.delay(Duration.ofMillis(request.uri().endsWith("slow") ? 1500 : 3))
                         .then();
         return new Case("mixed", "slow-call-tolerance", service, this::slowCallsAmongFastOnes);
+    }
+
+    private static Mono<Void> answerSlowly(HttpServerRequest request) {
+        return Mono.delay(Duration.ofMillis(1200)).then();
     }
 
     private void burstsAtLowTraffic(CaseRoute route, PromiseTable promises) throws InterruptedException {
