@@ -4,11 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.weir.testing.ExtensionBuild;
+import io.weir.testing.FreePort;
 import io.weir.testing.TestBackend;
 import io.weir.testing.TestCaller;
 import io.weir.testing.TestGateway;
 import java.io.IOException;
-import java.net.ServerSocket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -101,8 +101,8 @@ class ExtensionIT {
 
     @Test
     void servesRoutesOfTheExtensionAndRefusesToReloadAWrongArgument() throws Exception {
-        int port = freePort();
-        int management = freePort();
+        int port = FreePort.next();
+        int management = FreePort.next();
         try (TestBackend backend = TestBackend.healthy()) {
             String rest = """
                     server: { port: %d, address: 127.0.0.1 }
@@ -156,12 +156,6 @@ class ExtensionIT {
                             .POST(HttpRequest.BodyPublishers.ofString("{}"))
                             .build(),
                     HttpResponse.BodyHandlers.ofString());
-        }
-    }
-
-    private static int freePort() throws IOException {
-        try (ServerSocket socket = new ServerSocket(0)) {
-            return socket.getLocalPort();
         }
     }
 

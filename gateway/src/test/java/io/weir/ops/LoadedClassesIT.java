@@ -5,11 +5,11 @@ import static org.awaitility.Awaitility.await;
 
 import io.weir.WeirApplication;
 import io.weir.testing.Door;
+import io.weir.testing.FreePort;
 import io.weir.testing.TestBackend;
 import io.weir.testing.TestCaller;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -42,8 +42,9 @@ class LoadedClassesIT {
     static final class Main {
 
         public static void main(String[] arguments) throws IOException {
-            int port = freePort();
-            String yaml = """
+            int port = FreePort.next();
+            String yaml =
+                    """
                     server: { port: %d, address: 127.0.0.1 }
                     management.server: { port: %d, address: 127.0.0.1 }
                     logging.level.root: WARN
@@ -55,7 +56,7 @@ class LoadedClassesIT {
                       - { id: compiled, uri: "backend://orders", predicates: [ "Path=/compiled/**" ] }
                       - { id: general, uri: "backend://orders", predicates: [ "Path=/general/**",
                           "After=2020-01-01T00:00:00Z" ] }
-                    """.formatted(port, freePort(), TestBackend.healthy().uri());
+                    """.formatted(port, FreePort.next(), TestBackend.healthy().uri());
             WeirApplication.main(new String[] {
                 Files.writeString(Path.of("gateway.yml"), yaml).toString()
             });
@@ -65,12 +66,6 @@ class LoadedClassesIT {
                         TestCaller.get(port, door.path("orders", "1")).status());
             }
             System.out.println(TestCaller.get(port, "/nowhere").status());
-        }
-
-        private static int freePort() throws IOException {
-            try (ServerSocket socket = new ServerSocket(0)) {
-                return socket.getLocalPort();
-            }
         }
     }
 

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.IOException;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -29,13 +28,7 @@ public final class TestRedis implements AutoCloseable {
             assertThat(isInstalled).as("%s is installed", SERVER).isTrue();
         }
         assumeTrue(isInstalled, () -> "no " + SERVER + ": apt-get install redis-server");
-        return new TestRedis(freePort());
-    }
-
-    private static int freePort() throws IOException {
-        try (ServerSocket free = new ServerSocket(0)) {
-            return free.getLocalPort();
-        }
+        return new TestRedis(FreePort.next());
     }
 
     private static Process startProcess(int port) throws IOException {
