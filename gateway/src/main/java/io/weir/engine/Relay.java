@@ -21,9 +21,10 @@ import reactor.util.context.Context;
  * is no demand, it waits for the sink. These two times separate the backend's time from the caller's.
  *
  * <p>Concurrency: signals arrive on the source's event loop, demand and cancellation on the sink's, which may
- * be another. {@code demand} is an atomic counter. The times are volatile, and each has one writer at a time;
- * the exchange reads them for decisions that the time of one buffer does not change. Signals of the source
- * after {@link #stop()} are dropped.
+ * be another. {@code demand} is an atomic counter, which only a buffer lowers. The times are volatile, and
+ * each has one writer at a time: a buffer that takes the last demand writes {@code noDemandSince} while there
+ * is demand, and the demand that follows writes {@code sinkNanos}. The exchange reads them for decisions that
+ * the time of one buffer does not change. Signals of the source after {@link #stop()} are dropped.
  */
 final class Relay extends Flux<ByteBuf> implements CoreSubscriber<Object>, Subscription {
 
@@ -139,9 +140,11 @@ final class Relay extends Flux<ByteBuf> implements CoreSubscriber<Object>, Subsc
             }
             return;
         }
-        if (DEMAND.decrementAndGet(this) == 0) {
+        if (demand == 1) {
+            // Before the decrement: the demand may return at once, and then reads this time.
             noDemandSince = now;
         }
+        DEMAND.decrementAndGet(this);
         sink().onNext(buffer);
     }
 
@@ -179,7 +182,7 @@ final class Relay extends Flux<ByteBuf> implements CoreSubscriber<Object>, Subsc
     @Override
     public void request(long n) {
         if (DEMAND.getAndAdd(this, n) == 0) {
-            long total = sinkNanos + (nanoClock.getAsLong() - noDemandSince);
+            long total = sinkNanos + (endOr(nanoClock.getAsLong()) - noDemandSince);
             sinkNanos = total;
         }
         Subscription s = upstream;
@@ -264,7 +267,7 @@ final class Relay extends Flux<ByteBuf> implements CoreSubscriber<Object>, Subsc
     /** Time, up to now, for which the sink held up the source. */
     long sinkNanos(long now) {
         long total = sinkNanos;
-        return demand == 0 && upstream != null && !hasEnded ? total + (now - noDemandSince) : total;
+        return demand == 0 && upstream != null ? total + (endOr(now) - noDemandSince) : total;
     }
 
     /** Time, up to now, for which the sink waited for the source. */
@@ -272,7 +275,11 @@ final class Relay extends Flux<ByteBuf> implements CoreSubscriber<Object>, Subsc
         if (upstream == null) {
             return 0;
         }
-        return (hasEnded ? endedAt : now) - startedAt - sinkNanos(now);
+        return endOr(now) - startedAt - sinkNanos(now);
+    }
+
+    private long endOr(long now) {
+        return hasEnded ? endedAt : now;
     }
 
     /** The item's buffer, owned by the relay. */

@@ -6,10 +6,14 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import reactor.core.publisher.BaseSubscriber;
+import reactor.core.publisher.Flux;
 import reactor.test.publisher.TestPublisher;
 
 class RelayTest {
@@ -40,6 +44,23 @@ class RelayTest {
         source.complete();
         assertThat(relay.bytes()).isEqualTo(1);
         assertThat(ended).hasSize(1).containsOnlyNulls();
+    }
+
+    @Test
+    void keepsTheTimeOfTheSinkIfTheSourceEndsWithoutDemand() {
+        relay.subscribe(sink);
+        sink.request(1);
+        clock.addAndGet(5);
+        source.next(bytes(1));
+        clock.addAndGet(7);
+
+        source.complete();
+        clock.addAndGet(11);
+
+        assertThat(relay.sinkNanos(clock.get())).isEqualTo(7);
+        assertThat(relay.sourceNanos(clock.get())).isEqualTo(5);
+        relay.request(1);
+        assertThat(relay.sinkNanos(clock.get())).isEqualTo(7);
     }
 
     @Test
@@ -94,6 +115,42 @@ class RelayTest {
 
         held.passEnd(null);
         assertThat(sink.isDisposed()).isTrue();
+    }
+
+    /** The last buffer that the sink has asked for meets the next demand of another event loop. */
+    @Test
+    @Timeout(60)
+    void countsNoTimeOfTheSinkIfItsDemandMeetsABuffer() throws Exception {
+        int rounds = 100_000;
+        AtomicReference<Relay> shared = new AtomicReference<>();
+        AtomicInteger begun = new AtomicInteger();
+        AtomicInteger asked = new AtomicInteger();
+        Thread other = Thread.ofPlatform().start(() -> {
+            for (int round = 1; round <= rounds; round++) {
+                while (begun.get() < round) {
+                    Thread.onSpinWait();
+                }
+                shared.get().request(1);
+                asked.set(round);
+            }
+        });
+        long wrong = 0;
+        for (int round = 1; round <= rounds; round++) {
+            Relay raced = new Relay(Flux.never(), LIMIT, (of, failure) -> {}, clock::get);
+            raced.subscribe(new Sink());
+            raced.request(1);
+            clock.addAndGet(1_000);
+            OwnedBuffer last = bytes(1);
+            shared.set(raced);
+            begun.set(round);
+            raced.onNext(last);
+            while (asked.get() < round) {
+                Thread.onSpinWait();
+            }
+            wrong += raced.sinkNanos(clock.get()) == 0 ? 0 : 1;
+        }
+        other.join();
+        assertThat(wrong).as("of %d rounds", rounds).isZero();
     }
 
     private void passEnd(Relay of, @Nullable Throwable failure) {
