@@ -13,9 +13,10 @@ import org.jspecify.annotations.Nullable;
  * turns. A tenant's calls are served oldest first until one of them is refused, then newest first until none
  * of them waits: under overload, the calls that are served were served quickly.
  *
- * <p><b>Order of eviction</b>: the lowest priority first, except for its reserve of one
+ * <p><b>Order of eviction</b>: the lowest priority that waits first, except for its reserve of one
  * {@value #RESERVE_ONE_IN}th of the queue (at least one place, if there are two); within it, the tenant with
- * the most waiting calls; its oldest call, or its newest if the queue refuses newcomers.
+ * the most waiting calls; its oldest call, or its newest if the queue refuses newcomers. The priorities
+ * between have no reserve: in a short queue, two reserves would leave no place for the highest one.
  *
  * <p>Adding, serving and removing a call take constant time, plus time logarithmic in the number of tenants
  * that wait in its priority.
@@ -50,15 +51,18 @@ final class WaitingCalls {
 
     /** Whether a call of a lower priority waits that is not protected by its reserve. From any thread. */
     boolean hasLower(Priority priority, int capacity) {
-        for (int rank = rank(priority) + 1; rank < queues.length; rank++) {
-            if (sizes.getOpaque(rank) > reserve(capacity)) {
+        int protectedCalls = reserve(capacity);
+        for (int rank = queues.length - 1; rank > rank(priority); rank--) {
+            int waiting = sizes.getOpaque(rank);
+            if (waiting > protectedCalls) {
                 return true;
             }
+            protectedCalls = waiting > 0 ? 0 : protectedCalls;
         }
         return false;
     }
 
-    /** The places of a priority from which no call is evicted in favour of a higher one. */
+    /** The places of the lowest priority from which no call is evicted in favour of a higher one. */
     private static int reserve(int capacity) {
         return capacity < 2 ? 0 : Math.max(1, capacity / RESERVE_ONE_IN);
     }
@@ -134,22 +138,22 @@ final class WaitingCalls {
      */
     @Nullable
     Waiter pollVictim(int capacity, boolean newest) {
-        int reserve = reserve(capacity);
         TenantQueues lowest = null;
-        for (int rank = queues.length - 1; rank >= 0; rank--) {
+        TenantQueues chosen = null;
+        for (int rank = queues.length - 1; rank >= 0 && chosen == null; rank--) {
             TenantQueues queue = queues[rank];
             if (queue != null && !queue.isEmpty()) {
+                // The reserve is for one priority, and the highest one needs none.
+                boolean hasReserve = lowest == null && rank > 0;
+                chosen = hasReserve && queue.size() <= reserve(capacity) ? null : queue;
                 lowest = lowest == null ? queue : lowest;
-                if (rank == 0 || queue.size() > reserve) {
-                    lowest = queue;
-                    break;
-                }
             }
         }
-        if (lowest == null) {
+        TenantQueues victims = chosen == null ? lowest : chosen;
+        if (victims == null) {
             return null;
         }
-        return taken(newest ? lowest.pollNewestOfLongest() : lowest.pollOldestOfLongest());
+        return taken(newest ? victims.pollNewestOfLongest() : victims.pollOldestOfLongest());
     }
 
     private @Nullable Waiter taken(@Nullable Waiter waiter) {

@@ -129,21 +129,16 @@ class EvictingBulkheadModelTest {
         /** The calls of which any may be evicted: tenants with equally many waiters are equal. */
         List<Caller> candidates() {
             int reserve = capacity < 2 ? 0 : Math.max(1, capacity / WaitingCalls.RESERVE_ONE_IN);
-            Priority lowest = null;
-            for (Priority priority : Priority.values()) {
-                int size = size(priority);
-                boolean beyondReserve = priority == Priority.CRITICAL ? size > 0 : size > reserve;
-                if (beyondReserve) {
-                    lowest = priority;
-                }
-            }
-            if (lowest == null) {
-                lowest = queues.stream()
-                        .map(queue -> queue.priority)
-                        .max(Comparator.naturalOrder())
-                        .get();
-            }
-            Priority evicted = lowest;
+            Priority lowest = queues.stream()
+                    .map(queue -> queue.priority)
+                    .max(Comparator.naturalOrder())
+                    .get();
+            Priority higher = queues.stream()
+                    .map(queue -> queue.priority)
+                    .filter(priority -> priority != lowest)
+                    .max(Comparator.naturalOrder())
+                    .orElse(lowest);
+            Priority evicted = size(lowest) > reserve ? lowest : higher;
             int longest = queues.stream()
                     .filter(queue -> queue.priority == evicted)
                     .mapToInt(queue -> queue.calls.size())

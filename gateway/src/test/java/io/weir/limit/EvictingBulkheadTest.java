@@ -140,10 +140,44 @@ class EvictingBulkheadTest {
 
         enter(bulkhead, Priority.CRITICAL, null, "high 1", "high 2", "high 3");
 
-        // One place is the reserve of the lowest, and one that of the middle.
-        assertThat(evicted).containsExactly("low 1", "low 2", "high 1");
-        release(bulkhead, 2);
-        assertThat(granted).containsExactly("high 3", "high 2");
+        // One place is the reserve of the lowest.
+        assertThat(evicted).containsExactly("low 1", "low 2", "middle");
+        release(bulkhead, 3);
+        assertThat(granted).containsExactly("high 1", "high 2", "high 3");
+    }
+
+    @Test
+    void reservesAPlaceForTheLowestPriorityThatWaitsOnly() {
+        QueueingBulkhead bulkhead = full(2);
+        enter(bulkhead, Priority.NORMAL, null, "middle");
+        enter(bulkhead, Priority.SHEDDABLE, null, "low");
+
+        enter(bulkhead, Priority.CRITICAL, null, "high 1");
+        assertThat(evicted).containsExactly("middle");
+
+        enter(bulkhead, Priority.CRITICAL, null, "high 2");
+        assertThat(evicted).as("the reserve is half of two places").containsExactly("middle", "high 1");
+    }
+
+    @Test
+    void takesNoPlaceOfAHighestPriorityWhileAMiddleOneWaits() {
+        QueueingBulkhead bulkhead = full(2);
+        enter(bulkhead, Priority.CRITICAL, null, "high");
+        enter(bulkhead, Priority.NORMAL, null, "middle");
+
+        enter(bulkhead, Priority.SHEDDABLE, null, "low");
+
+        assertThat(evicted).containsExactly("middle");
+    }
+
+    @Test
+    void aHigherPriorityTakesThePlaceOfAMiddleOneWhereNewcomersAreRefused() {
+        QueueingBulkhead bulkhead = refusing(2);
+        enter(bulkhead, Priority.NORMAL, null, "middle");
+        enter(bulkhead, Priority.SHEDDABLE, null, "low");
+
+        assertThat(enter(bulkhead, Priority.CRITICAL, null, "high")).containsExactly(Entry.QUEUED);
+        assertThat(evicted).containsExactly("middle");
     }
 
     @Test
