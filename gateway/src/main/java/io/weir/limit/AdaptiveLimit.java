@@ -392,7 +392,8 @@ public final class AdaptiveLimit implements Limit {
                 knee.rate(),
                 knee.utilisation(),
                 lastChange.reason(),
-                (long) (startMillis + lastChange.at() * MILLIS_PER_SECOND));
+                (long) (startMillis + lastChange.at() * MILLIS_PER_SECOND),
+                lastChange.decisions());
         return new Published(
                 beliefs, applied.share, queueCapacity, knee.baseInFlight(), knee.isHolding(), longWait(), canHelp());
     }

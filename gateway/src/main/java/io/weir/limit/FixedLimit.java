@@ -20,7 +20,7 @@ public record FixedLimit(int value) implements Limit {
 
     @Override
     public Beliefs beliefs() {
-        return new Beliefs(value, 0, 0, 0, Change.FIXED, 0);
+        return new Beliefs(value, 0, 0, 0, Change.FIXED, 0, 0);
     }
 
     /** A change of the configuration replaces the limit. */

@@ -16,6 +16,7 @@ final class LastChange {
 
     private Change reason = Change.INITIAL;
     private double at;
+    private long decisions;
 
     /** The limit before the running probe; 0: none runs. */
     private int beforeProbe;
@@ -42,6 +43,7 @@ final class LastChange {
         }
         reason = why;
         at = now;
+        decisions++;
     }
 
     /**
@@ -70,6 +72,11 @@ final class LastChange {
 
     Change reason() {
         return reason;
+    }
+
+    /** The recorded changes, the starts of probes included. */
+    long decisions() {
+        return decisions;
     }
 
     double at() {

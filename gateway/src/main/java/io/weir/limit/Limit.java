@@ -103,6 +103,8 @@ public interface Limit {
      *     A number that the settings or the instances that take calls have moved has no reason here
      * @param changedAtMillis the time of the last change, in milliseconds since 1970; before the first
      *     change, the time of the limit's creation; 0 for a fixed limit
+     * @param decisions the changes that the limit has decided on so far, the starts of probes included; tells
+     *     two changes in one millisecond apart
      */
     record Beliefs(
             int limit,
@@ -110,7 +112,8 @@ public interface Limit {
             double answersPerSecond,
             double utilisation,
             Change lastChange,
-            long changedAtMillis) {
+            long changedAtMillis,
+            long decisions) {
 
         /** Whether the limit is a number in the configuration. */
         public boolean isFixed() {

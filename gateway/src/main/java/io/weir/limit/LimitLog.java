@@ -28,8 +28,8 @@ public final class LimitLog {
     private final LongSupplier nanoClock;
 
     private int last;
-    /** The time of the last decision. */
-    private long decidedAtMillis;
+    /** The decisions of the limit so far. */
+    private long decisions;
     /** The number before the running probe; 0: none runs. */
     private int beforeProbe;
 
@@ -55,7 +55,7 @@ public final class LimitLog {
         this.nanoClock = nanoClock;
         Beliefs beliefs = limit.beliefs();
         this.last = beliefs.limit();
-        this.decidedAtMillis = beliefs.changedAtMillis();
+        this.decisions = beliefs.decisions();
     }
 
     /** Logs the change, if the number has changed. */
@@ -75,7 +75,7 @@ public final class LimitLog {
         } else {
             beforeProbe = 0;
             // After a probe that was cancelled, the last decision is an earlier one.
-            if (beliefs.changedAtMillis() > decidedAtMillis) {
+            if (beliefs.decisions() > decisions) {
                 logChange(beliefs, beliefs.lastChange().word());
                 // A probe may go below the floor for a moment.
                 moved(now, beliefs.lastChange());
@@ -84,7 +84,7 @@ public final class LimitLog {
             }
         }
         last = now;
-        decidedAtMillis = beliefs.changedAtMillis();
+        decisions = beliefs.decisions();
     }
 
     private void logChange(Beliefs beliefs, String reason) {

@@ -628,7 +628,7 @@ final class ExchangeFixture {
 
         @Override
         public Beliefs beliefs() {
-            return new Beliefs(1, 0, 0, 0, Change.INITIAL, 0);
+            return new Beliefs(1, 0, 0, 0, Change.INITIAL, 0, 0);
         }
 
         @Override

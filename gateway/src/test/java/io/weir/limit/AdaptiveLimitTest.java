@@ -24,7 +24,7 @@ class AdaptiveLimitTest {
 
     @Test
     void startsWithTheInitialLimitAndWithoutFigures() {
-        assertThat(limit.beliefs()).isEqualTo(new Beliefs(8, 0, 0, 0, Change.INITIAL, 0));
+        assertThat(limit.beliefs()).isEqualTo(new Beliefs(8, 0, 0, 0, Change.INITIAL, 0, 0));
         assertThat(limit.queueCapacity()).isEqualTo(32);
     }
 
@@ -191,7 +191,7 @@ class AdaptiveLimitTest {
     void learnsNothingFromCallersFaults() {
         bring(limit, 1_000, 5, Evidence.NONE, true);
 
-        assertThat(limit.beliefs()).isEqualTo(new Beliefs(8, 0, 0, 0, Change.INITIAL, 0));
+        assertThat(limit.beliefs()).isEqualTo(new Beliefs(8, 0, 0, 0, Change.INITIAL, 0, 0));
     }
 
     @ParameterizedTest
@@ -398,7 +398,7 @@ class AdaptiveLimitTest {
 
         fixed.ended(0, fixed.started(0, 64), DEADLINE, Evidence.TIMED_OUT, 64);
 
-        assertThat(fixed.beliefs()).isEqualTo(new Beliefs(64, 0, 0, 0, Change.FIXED, 0));
+        assertThat(fixed.beliefs()).isEqualTo(new Beliefs(64, 0, 0, 0, Change.FIXED, 0, 0));
         assertThatExceptionOfType(IllegalArgumentException.class)
                 .isThrownBy(() -> new FixedLimit(0))
                 .withMessage("max-concurrent-calls: 0 (expected: at least 1)");

@@ -7,6 +7,8 @@ import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
 import io.weir.limit.AdaptiveLimit.Bounds;
+import io.weir.limit.Limit.Beliefs;
+import io.weir.limit.Limit.Change;
 import io.weir.limit.Limit.Evidence;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -118,6 +120,24 @@ class LimitLogTest {
         assertThat(messages(Level.INFO)).isEmpty();
     }
 
+    @Test
+    void namesBothDecisionsOfOneMoment() {
+        Decisions decisions = new Decisions();
+        LimitInForce decided = new LimitInForce(new QueueingBulkhead(8, 0), decisions);
+        LimitLog log = new LimitLog("orders", decided, () -> now);
+
+        decisions.decide(20, Change.GROWTH);
+        log.changed();
+        decisions.decide(2, Change.TIMEOUTS);
+        log.changed();
+
+        assertThat(messages(Level.DEBUG))
+                .satisfiesExactly(
+                        grown -> assertThat(grown).startsWith("Limit of backend orders: 8 -> 20 (growth;"),
+                        lowered -> assertThat(lowered).startsWith("Limit of backend orders: 20 -> 2 (timeouts;"));
+        assertThat(messages(Level.INFO)).containsExactly("Limit of backend orders reached its floor, 2 (timeouts)");
+    }
+
     private List<String> messages(Level level) {
         return lines.list.stream()
                 .filter(line -> line.getLevel() == level)
@@ -138,6 +158,39 @@ class LimitLogTest {
             for (int i = 0; i < calls; i++) {
                 learning.ended(now, marks[i], latencyMillis * MILLI, evidence, calls);
             }
+        }
+    }
+
+    /** A limit whose decisions the test makes, all of them at one moment. */
+    private static final class Decisions implements Limit {
+
+        private Beliefs beliefs = new Beliefs(8, 0, 0, 0, Change.INITIAL, 1_000, 0);
+
+        void decide(int next, Change why) {
+            beliefs = new Beliefs(next, 0, 0, 0, why, 2_000, beliefs.decisions() + 1);
+        }
+
+        @Override
+        public int value() {
+            return beliefs.limit();
+        }
+
+        @Override
+        public int started(long nowNanos, int inUse) {
+            return 0;
+        }
+
+        @Override
+        public void ended(long nowNanos, int mark, long latencyNanos, Evidence evidence, int inUse) {}
+
+        @Override
+        public Beliefs beliefs() {
+            return beliefs;
+        }
+
+        @Override
+        public long changes(Change reason) {
+            return 0;
         }
     }
 }
