@@ -471,7 +471,7 @@ public final class Exchange {
      */
     void instanceOpened(Instance opened) {
         loop.execute(() -> {
-            if (phase instanceof Attempt attempt && attempt.instance == opened) {
+            if (phase instanceof Attempt attempt && attempt.instance.isSameAs(opened)) {
                 Retry retry = RetryDecider.afterEjection(attempt, now());
                 if (retry != null) {
                     apply(retry);

@@ -116,7 +116,7 @@ public final class ExchangeRecord {
     void instanceFailed() {
         Instance failed = instance;
         if (failed != null) {
-            tried = new TriedInstances(failed, tried);
+            tried = new TriedInstances(failed.identity(), tried);
         }
     }
 

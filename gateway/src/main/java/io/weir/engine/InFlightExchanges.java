@@ -71,7 +71,8 @@ final class InFlightExchanges {
         try {
             loop.execute(() -> {
                 for (Exchange exchange = first; exchange != null; exchange = exchange.next) {
-                    if (exchange.record().instance() == opened) {
+                    Instance instance = exchange.record().instance();
+                    if (instance != null && instance.isSameAs(opened)) {
                         exchange.instanceOpened(opened);
                     }
                 }

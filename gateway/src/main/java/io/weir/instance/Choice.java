@@ -43,6 +43,11 @@ final class Choice<C extends Choice.Candidate> {
     /** An instance, as far as the choice depends on it. */
     interface Candidate {
 
+        /** The same object for each candidate that stands for the same instance. */
+        default Object identity() {
+            return this;
+        }
+
         /** Its share of the traffic relative to the other weights; 1 or more. */
         int weight();
 
@@ -247,7 +252,7 @@ final class Choice<C extends Choice.Candidate> {
     }
 
     private static int rank(Candidate candidate, @Nullable TriedInstances tried) {
-        return (tried != null && tried.contains(candidate) ? 2 : 0) + (candidate.isFull() ? 1 : 0);
+        return (tried != null && tried.contains(candidate.identity()) ? 2 : 0) + (candidate.isFull() ? 1 : 0);
     }
 
     private static boolean isCoolingDown(Candidate candidate, long now) {

@@ -119,7 +119,7 @@ final class HashRing<C extends Candidate> {
             C candidate = all.get(owner);
             if (candidate.isIn()
                     && !candidate.isFull()
-                    && (tried == null || !tried.contains(candidate))
+                    && (tried == null || !tried.contains(candidate.identity()))
                     && candidate.inFlight() < bound((double) calls * candidate.weight() / in.weightSum() * parts[owner])
                     && !isSlow(in, candidate, hash, now)) {
                 return candidate;

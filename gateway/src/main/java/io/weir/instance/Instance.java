@@ -103,6 +103,20 @@ public final class Instance implements Choice.Candidate {
                         failedCalls);
     }
 
+    /**
+     * The same object before and after a reload that changes the weight or the connections: the health, which
+     * a reload keeps.
+     */
+    @Override
+    public Object identity() {
+        return health;
+    }
+
+    /** Whether the other object stands for this instance, too. */
+    public boolean isSameAs(Instance other) {
+        return identity() == other.identity();
+    }
+
     /** Whether connections to the address lead to this instance. */
     public boolean isAt(InstanceAddress other) {
         return address.isSameAs(other);

@@ -186,10 +186,10 @@ public final class Instances {
     public boolean hasAnother(Instance last, @Nullable TriedInstances earlier) {
         if (group == null) {
             Instance only = first();
-            return only != last && (earlier == null || !earlier.contains(only));
+            return !only.isSameAs(last) && (earlier == null || !earlier.contains(only.identity()));
         }
         for (Instance one : selection.choice.candidates()) {
-            if (one != last && (earlier == null || !earlier.contains(one))) {
+            if (!one.isSameAs(last) && (earlier == null || !earlier.contains(one.identity()))) {
                 return true;
             }
         }

@@ -890,6 +890,37 @@ class InstancesScenarioTest {
         assertThat(simulation.bulkhead.inUse()).as("permits").isZero();
     }
 
+    @Test
+    void movesCallsThatBeganBeforeAReloadOfTheWeights() {
+        InstancesSimulation simulation = new InstancesSimulation(2, DEADLINE, LIMIT, SEED);
+        Replica first = simulation.replicas.getFirst();
+        first.fault = Fault.HANG;
+        for (int i = 0; i < 12; i++) {
+            simulation.call();
+        }
+        assertThat(first.inside).as("calls that hang").isPositive();
+        simulation.reload(2);
+        first.instance.health().resilience4j().transitionToOpenState();
+        simulation.advance(Duration.ofMillis(100));
+        assertThat(simulation.endings).hasSize(12).allMatch(TrafficSimulation.Ending::isAnswered);
+    }
+
+    @Test
+    void repeatsNoCallOnTheSameInstanceAfterAReloadOfTheWeights() {
+        InstancesSimulation simulation = new InstancesSimulation(2, DEADLINE, LIMIT, SEED);
+        simulation.replicas.forEach(replica -> replica.fault = Fault.REFUSED);
+        int calls = 4;
+        for (int i = 0; i < calls; i++) {
+            simulation.call();
+        }
+        simulation.reload(2);
+        simulation.advance(DEADLINE);
+        assertThat(simulation.endings).hasSize(calls);
+        assertThat(simulation.replicas.stream().mapToInt(replica -> replica.calls))
+                .as("calls that reached each instance")
+                .allMatch(reached -> reached <= calls);
+    }
+
     // ---------------------------------------------------------------- streams
 
     @Test

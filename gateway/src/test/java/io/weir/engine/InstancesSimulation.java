@@ -47,7 +47,7 @@ final class InstancesSimulation {
 
     /** One simulated instance. */
     static final class Replica {
-        final Instance instance;
+        Instance instance;
         Fault fault = Fault.NONE;
         Duration service = Duration.ofMillis(20);
         /** The calls that the instance works on at once; others wait in it. 0: any number. */
@@ -131,7 +131,7 @@ final class InstancesSimulation {
     final List<Replica> replicas = new ArrayList<>();
     final Health health;
     final QueueingBulkhead bulkhead;
-    final Instances instances;
+    Instances instances;
     HttpMethod method = HttpMethod.GET;
     /** Whether the backend has opened. */
     boolean hasOpened;
@@ -142,6 +142,8 @@ final class InstancesSimulation {
     private final EmbeddedChannel channel = new EmbeddedChannel();
     private final Random random;
     private final Engine engine;
+    private final Backend backend;
+    private final LoadBalancingProperties balancing;
     private final Route route;
     private final Route streams;
     final LimitInForce limitInForce;
@@ -199,12 +201,8 @@ final class InstancesSimulation {
             Health own = Health.ofInstance("orders", address, settings, permits(true), this::now, random::nextDouble);
             replicas.add(new Replica(new Instance(URI.create(address), 1, POOL, own)));
         }
-        instances = Instances.of(
-                replicas.stream().map(replica -> replica.instance).toList(),
-                health,
-                balancing,
-                random::nextInt,
-                engine::leave);
+        this.balancing = balancing;
+        instances = instances();
         instances.takeOver();
         BackendSettings backendSettings = new BackendSettings(
                 "orders",
@@ -215,7 +213,7 @@ final class InstancesSimulation {
                 BackendSettings.bits(Set.of(500, 503)),
                 BackendSettings.bits(Set.of()),
                 enforcement);
-        Backend backend = new Backend(
+        backend = new Backend(
                 backendSettings,
                 bulkhead,
                 limitInForce,
@@ -226,11 +224,27 @@ final class InstancesSimulation {
                 new ServiceTimeEstimate(new LittlesLawProperties(Duration.ofSeconds(10)), health, this::now),
                 null,
                 BackendObserver.NONE);
-        route = route(backend, deadline, Mode.REQUEST);
-        streams = route(backend, deadline, Mode.STREAM);
+        route = route(deadline, Mode.REQUEST);
+        streams = route(deadline, Mode.STREAM);
     }
 
-    private Route route(Backend backend, Duration deadline, Mode mode) {
+    private Instances instances() {
+        return Instances.of(
+                replicas.stream().map(replica -> replica.instance).toList(),
+                health,
+                balancing,
+                random::nextInt,
+                engine::leave);
+    }
+
+    /** A reload gives each instance another weight. */
+    void reload(int weight) {
+        replicas.forEach(replica -> replica.instance = replica.instance.with(weight, replica.instance.pool()));
+        instances = instances();
+        backend.instancesInForce().replace(instances);
+    }
+
+    private Route route(Duration deadline, Mode mode) {
         return TestRoute.to(backend, this::ended).deadline(deadline).mode(mode).build();
     }
 
