@@ -20,6 +20,9 @@ public interface AddressSource extends AutoCloseable {
     /** Sets the action to run after each change of the addresses, in place of an earlier one. */
     void onChange(Runnable action);
 
+    /** Runs the action again after the next answer, since it could not apply the present addresses. */
+    void repeatChange();
+
     /** Looks the addresses up now, in addition to the regular look-ups. */
     void refresh();
 
@@ -47,6 +50,9 @@ public interface AddressSource extends AutoCloseable {
 
             @Override
             public void onChange(Runnable action) {}
+
+            @Override
+            public void repeatChange() {}
 
             @Override
             public void refresh() {}

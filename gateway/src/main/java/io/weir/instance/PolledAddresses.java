@@ -57,6 +57,9 @@ public final class PolledAddresses implements AddressSource {
     private volatile Runnable onChange = () -> {};
     private boolean isLookingUp;
     private boolean isRefreshDue;
+    /** Whether the action has not applied the present addresses. */
+    private boolean isChangeDue;
+
     private boolean isFailing;
     private long failingSince;
     private boolean isTooLong;
@@ -117,6 +120,11 @@ public final class PolledAddresses implements AddressSource {
     }
 
     @Override
+    public synchronized void repeatChange() {
+        isChangeDue = true;
+    }
+
+    @Override
     public synchronized long staleNanos() {
         return isFailing ? nanoClock.getAsLong() - failingSince : 0;
     }
@@ -160,6 +168,7 @@ public final class PolledAddresses implements AddressSource {
         }
         reportTooMany(found.stream().distinct().count());
         boolean isChanged;
+        boolean isDue;
         synchronized (this) {
             if (isClosed) {
                 return;
@@ -170,9 +179,11 @@ public final class PolledAddresses implements AddressSource {
                 log.info("{}: {} addresses (before: {}): {}", subject, next.size(), knownCount(), shown(next));
                 addresses = next;
             }
+            isDue = isChanged || isChangeDue;
+            isChangeDue = false;
         }
         first.countDown();
-        if (isChanged) {
+        if (isDue) {
             runOnChange();
         }
         scheduleNext(interval);

@@ -7,6 +7,7 @@ import io.weir.engine.Backend;
 import io.weir.health.Health;
 import io.weir.instance.AddressSource;
 import io.weir.instance.Instance;
+import io.weir.instance.InstanceAddress;
 import io.weir.instance.Instances;
 import io.weir.instance.Pool;
 import io.weir.limit.BulkheadProperties;
@@ -53,6 +54,8 @@ public final class LiveBackends implements AutoCloseable {
     private final Map<String, ManagedBackend> backends = new HashMap<>();
     /** The sources of the addresses of planned backends, by name, until the plan takes them. */
     private final Map<String, PreparedSource> prepared = new HashMap<>();
+    /** The addresses that could not be applied, by backend. */
+    private final Map<String, List<InstanceAddress>> unusable = new HashMap<>();
     /** The gateways that share the limits of scope {@code cluster}. */
     private Membership membership;
     /**
@@ -276,11 +279,19 @@ public final class LiveBackends implements AutoCloseable {
         List.copyOf(backends.keySet()).forEach(this::follow);
     }
 
-    /** Applies the present addresses of a backend, if they have changed. */
+    /**
+     * Applies the present addresses of a backend, if they have changed. If they cannot be used now, because a
+     * certificate is not readable for example, another try follows each look-up.
+     */
     private synchronized void follow(String name) {
         ManagedBackend before = backends.get(name);
         // The end of the plan follows all backends.
-        if (isPlanPending || before == null || before.source().addresses().equals(before.addresses())) {
+        if (isPlanPending || before == null) {
+            return;
+        }
+        List<InstanceAddress> present = before.source().addresses();
+        if (present.equals(before.addresses())) {
+            unusable.remove(name);
             return;
         }
         BackendPlan plan = new BackendPlan();
@@ -289,9 +300,13 @@ public final class LiveBackends implements AutoCloseable {
             next = factory.withPresentAddresses(before, plan);
         } catch (RuntimeException e) {
             plan.rollBack();
-            log.error("Backend {}: its changed addresses cannot be used; keeping the old ones", name, e);
+            if (!present.equals(unusable.put(name, present))) {
+                log.error("Backend {}: its changed addresses cannot be used; keeping the old ones", name, e);
+            }
+            before.source().repeatChange();
             return;
         }
+        unusable.remove(name);
         backends.put(name, next);
         ConfigurationApplier.logFailure("changing the addresses of backend " + name, () -> activate(before, next));
     }
@@ -344,6 +359,7 @@ public final class LiveBackends implements AutoCloseable {
         if (removed == null) {
             throw new IllegalStateException("backend: " + name + " (expected: a backend in force)");
         }
+        unusable.remove(name);
         removed.stop();
         removed.source().close();
         Backend backend = removed.backend();

@@ -86,6 +86,9 @@ class AddressSourcesTest {
         public void onChange(Runnable action) {}
 
         @Override
+        public void repeatChange() {}
+
+        @Override
         public void refresh() {}
 
         @Override

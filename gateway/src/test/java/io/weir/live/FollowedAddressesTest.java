@@ -6,6 +6,8 @@ import io.github.resilience4j.bulkhead.BulkheadRegistry;
 import io.github.resilience4j.circuitbreaker.CircuitBreaker.State;
 import io.github.resilience4j.circuitbreaker.CircuitBreakerRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.netty.handler.ssl.SslContext;
+import io.netty.handler.ssl.SslContextBuilder;
 import io.weir.cluster.Membership;
 import io.weir.config.BackendProperties;
 import io.weir.engine.Backend;
@@ -23,6 +25,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import javax.net.ssl.SSLException;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.context.properties.bind.Binder;
@@ -46,15 +49,12 @@ class FollowedAddressesTest {
     private final List<LeavingPool> leaving = new ArrayList<>();
     private List<String> hosts = List.of();
     private int lookups;
+    private boolean isTlsBroken;
+    private final Map<String, Object> more = new HashMap<>();
     private final LiveBackends backends = new LiveBackends(
             new BackendFactory(
                     registries,
-                    new PoolFactory(
-                            loops,
-                            (bundle, protocol) -> {
-                                throw new AssertionError("no TLS");
-                            },
-                            bundle -> bundle),
+                    new PoolFactory(loops, (bundle, protocol) -> tls(), bundle -> bundle),
                     new MeterBook(new SimpleMeterRegistry()),
                     new LittlesLawProperties(Duration.ofSeconds(10)),
                     () -> 0,
@@ -99,8 +99,19 @@ class FollowedAddressesTest {
         loops.dispose();
     }
 
-    private static BackendProperties properties(String deadline) {
-        Map<String, Object> properties = new HashMap<>();
+    private SslContext tls() {
+        if (isTlsBroken) {
+            throw new IllegalStateException("no such file");
+        }
+        try {
+            return SslContextBuilder.forClient().build();
+        } catch (SSLException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    private BackendProperties properties(String deadline) {
+        Map<String, Object> properties = new HashMap<>(more);
         properties.put("discovery", "orders");
         properties.put("deadline", deadline);
         properties.put("bulkhead.max-concurrent-calls", 10);
@@ -219,6 +230,32 @@ class FollowedAddressesTest {
         assertThat(names(backend)).containsExactly("c");
         discover("d");
         assertThat(names(backend)).containsExactly("d");
+    }
+
+    @Test
+    void appliesAddressesAgainThatCouldNotBeUsed() {
+        more.put("connection.ssl-bundle", "internal");
+        Backend backend = start("a");
+        isTlsBroken = true;
+        discover("a", "b");
+        assertThat(names(backend)).containsExactly("a");
+        isTlsBroken = false;
+        time.advanceTimeBy(INTERVAL);
+        assertThat(names(backend)).containsExactly("a", "b");
+    }
+
+    @Test
+    void appliesAddressesAgainThatCouldNotBeUsedAtTheEndOfAPlan() {
+        more.put("connection.ssl-bundle", "internal");
+        Backend backend = start("a");
+        BackendPlan plan = plan("3s");
+        isTlsBroken = true;
+        discover("a", "b");
+        commit(plan);
+        assertThat(names(backend)).containsExactly("a");
+        isTlsBroken = false;
+        time.advanceTimeBy(INTERVAL);
+        assertThat(names(backend)).containsExactly("a", "b");
     }
 
     @Test
