@@ -42,9 +42,9 @@ import org.springframework.cloud.gateway.config.GatewayProperties;
  */
 // Concurrency: this object's monitor serialises all changes. The configuration in force is volatile, for
 // readers without the monitor. `applyLock` is held only while a configuration is applied, so an operator who
-// forces a breaker never waits for the file system. `reloadLock` serialises reloads, from reading to
-// applying; it alone is held while a reload reads files and waits for DNS, so that no operator waits for
-// either.
+// forces a breaker never waits for the file system. `reloadLock` serialises reloads, from reading to keeping
+// the files; it alone is held while a reload reads and keeps files and waits for DNS, so that no operator
+// waits for either.
 public final class LiveConfiguration implements OperatorChanges, AutoCloseable {
 
     private static final Logger log = LoggerFactory.getLogger(LiveConfiguration.class);
@@ -154,9 +154,14 @@ public final class LiveConfiguration implements OperatorChanges, AutoCloseable {
             } catch (RuntimeException e) {
                 return unreadable(e, trigger, by);
             }
+            ConfigurationChange change;
             try (ConfigurationTarget.Preparation _ = prepare(next)) {
-                return reload(next, trigger, by);
+                change = reload(next, trigger, by);
             }
+            if (change.isApplied()) {
+                files.keep(next, hash);
+            }
+            return change;
         }
     }
 
@@ -197,7 +202,6 @@ public final class LiveConfiguration implements OperatorChanges, AutoCloseable {
             reporter.reloaded(lasting, over, ended, next.weir().backends().keySet());
             setOperatorValues(lasting);
             reporter.settled();
-            files.keep(next, hash);
         }
         if (change.isApplied() && change.differences().isEmpty()) {
             meters.unchanged();

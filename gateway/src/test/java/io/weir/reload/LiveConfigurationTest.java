@@ -108,6 +108,9 @@ class LiveConfigurationTest {
     private final RecordingTarget target = new RecordingTarget();
     private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
     private boolean isDraining;
+    /** Runs each time that the files are read. */
+    private Runnable whileReading = () -> {};
+
     private LiveConfiguration configuration;
 
     @BeforeEach
@@ -117,7 +120,10 @@ class LiveConfigurationTest {
                 new StandardReactiveWebEnvironment(), "--spring.config.additional-location=file:" + file);
         configuration = new LiveConfiguration(
                 reader.get(),
-                reader,
+                () -> {
+                    whileReading.run();
+                    return reader.get();
+                },
                 target,
                 () -> isDraining,
                 timer,
@@ -125,7 +131,7 @@ class LiveConfigurationTest {
                 timer::instant,
                 new ReloadMeters(new MeterBook(registry), Instant.EPOCH),
                 recentEvents,
-                KeptConfigurations.NONE);
+                KeptConfigurations.in(directory.resolve("kept")));
         assertThat(configuration.inForce().report().problems()).isEmpty();
     }
 
@@ -437,6 +443,21 @@ class LiveConfigurationTest {
         assertThat(target.prepared).containsExactly("prepared [orders, search, stock]", "discarded");
         assertThat(target.backend("stock").uri()).hasHost("stock.invalid");
         assertThat(limit()).as("of the change during the reload").isEqualTo(20);
+    }
+
+    @Test
+    @Timeout(60)
+    void operatorsChangeLimitsWhileAReloadReadsAndKeepsFiles() {
+        List<Boolean> changed = new ArrayList<>();
+        whileReading = () -> changed.add(elsewhere(() -> configuration.change(
+                        "orders", Map.of("max-concurrent-calls", String.valueOf(20 + changed.size())), "alice", null))
+                .isOk());
+        rewrite("search: { uri: \"http://localhost:2\" }", NEW_BACKEND);
+
+        reload();
+
+        assertThat(changed).as("changes while files were read").hasSize(2).containsOnly(true);
+        assertThat(limit()).isEqualTo(21);
     }
 
     @Test
