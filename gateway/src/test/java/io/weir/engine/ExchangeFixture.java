@@ -372,14 +372,11 @@ final class ExchangeFixture {
                 .mode(mode)
                 .limit(routeLimit)
                 .retry(retry)
-                .fallback(fallback)
-                .fallbackBackend(backend("other", otherBulkhead, otherHealth))
+                .fallback(fallback, backend("other", otherBulkhead, otherHealth))
                 .learning(overdue, inFlight, usualTime)
                 .probe(probeMode)
                 .priority(priority)
-                .access(access)
-                .authentication(authentication)
-                .rateLimiter(rateLimiter)
+                .callers(access, authentication, rateLimiter)
                 .build();
     }
 

@@ -250,25 +250,35 @@ class HealthScenarioTest {
         assertThat(simulation.endings).hasSize(10_025).allMatch(Ending::isAnswered);
     }
 
-    /** Each of twenty callers sends its next request at once: 333 answers are possible in 20 s. */
-    @Test
-    void aSlowButHealthyBackendIsServed() {
-        TrafficSimulation simulation = new TrafficSimulation(Duration.ofSeconds(2), LIMIT, 10, 5);
-        simulation.service = Duration.ofMillis(1200);
-        long end = simulation.now() + Duration.ofSeconds(20).toNanos();
+    /** Each caller sends its next request when the last one has ended; after a refusal, 10 ms later. */
+    private static void repeatCalls(TrafficSimulation simulation, Duration time) {
+        long end = simulation.now() + time.toNanos();
         simulation.onEnd = ending -> {
             if (simulation.now() < end) {
                 simulation.schedule(ending.isAnswered() ? 0 : 10_000_000, simulation::call);
             }
         };
-        for (int i = 0; i < 20; i++) {
-            simulation.call();
-        }
+    }
+
+    /** Twenty callers repeat calls of 1.2 s for 20 s: 333 answers are possible. */
+    private static void assertNearlyAllAreAnswered(TrafficSimulation simulation) {
         simulation.advance(Duration.ofSeconds(23));
 
         assertThat(simulation.endings.stream().filter(Ending::isAnswered)).hasSizeGreaterThanOrEqualTo(300);
         assertThat(simulation.endings.stream().filter(ending -> !ending.isAnswered()))
                 .hasSizeLessThanOrEqualTo(10);
+    }
+
+    /** Each of twenty callers sends its next request at once. */
+    @Test
+    void aSlowButHealthyBackendIsServed() {
+        TrafficSimulation simulation = new TrafficSimulation(Duration.ofSeconds(2), LIMIT, 10, 5);
+        simulation.service = Duration.ofMillis(1200);
+        repeatCalls(simulation, Duration.ofSeconds(20));
+        for (int i = 0; i < 20; i++) {
+            simulation.call();
+        }
+        assertNearlyAllAreAnswered(simulation);
     }
 
     /**
@@ -282,22 +292,13 @@ class HealthScenarioTest {
         simulation.service = Duration.ofMillis(1200);
         Random random = new Random(seed);
         long start = simulation.now();
-        long end = start + Duration.ofSeconds(20).toNanos();
         simulation.lateness = () -> (long)
                 (random.nextDouble() * lateMillis * 1e6 * Math.max(0.1, Math.exp(-(simulation.now() - start) / 2e9)));
-        simulation.onEnd = ending -> {
-            if (simulation.now() < end) {
-                simulation.schedule(ending.isAnswered() ? 0 : 10_000_000, simulation::call);
-            }
-        };
+        repeatCalls(simulation, Duration.ofSeconds(20));
         for (int i = 0; i < 20; i++) {
             simulation.schedule((long) (random.nextDouble() * lateMillis * 1e6), simulation::call);
         }
-        simulation.advance(Duration.ofSeconds(23));
-
-        assertThat(simulation.endings.stream().filter(Ending::isAnswered)).hasSizeGreaterThanOrEqualTo(300);
-        assertThat(simulation.endings.stream().filter(ending -> !ending.isAnswered()))
-                .hasSizeLessThanOrEqualTo(10);
+        assertNearlyAllAreAnswered(simulation);
     }
 
     /** The same where no call waits: a refused call shows as well that the limit may be too low. */
@@ -306,12 +307,7 @@ class HealthScenarioTest {
         TrafficSimulation simulation =
                 new TrafficSimulation(Duration.ofSeconds(2), TrafficSimulation.AUTO, 0, 1, true, Duration.ZERO);
         simulation.service = Duration.ofMillis(1200);
-        long end = simulation.now() + Duration.ofSeconds(20).toNanos();
-        simulation.onEnd = ending -> {
-            if (simulation.now() < end) {
-                simulation.schedule(ending.isAnswered() ? 0 : 10_000_000, simulation::call);
-            }
-        };
+        repeatCalls(simulation, Duration.ofSeconds(20));
         for (int i = 0; i < 20; i++) {
             simulation.call();
         }
@@ -461,12 +457,7 @@ class HealthScenarioTest {
     void answersInBurstsOpenNothing(int limit, int intervalMillis) {
         TrafficSimulation simulation = new TrafficSimulation(Duration.ofSeconds(20), limit, 10, 15);
         simulation.burstInterval = Duration.ofMillis(intervalMillis);
-        long end = simulation.now() + Duration.ofMinutes(5).toNanos();
-        simulation.onEnd = ending -> {
-            if (simulation.now() < end) {
-                simulation.schedule(ending.isAnswered() ? 0 : 10_000_000, simulation::call);
-            }
-        };
+        repeatCalls(simulation, Duration.ofMinutes(5));
         for (int i = 0; i < 10; i++) {
             simulation.call();
         }

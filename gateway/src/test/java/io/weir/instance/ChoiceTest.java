@@ -115,6 +115,14 @@ class ChoiceTest {
         return servers;
     }
 
+    /** Two instances with an answer each; that of the first one has taken so many times as long. */
+    private List<Server> twoOfWhichTheFirstIsSlower(int times) {
+        List<Server> servers = servers(2, 1);
+        servers.forEach(server -> server.answered(SERVICE_NANOS, now));
+        servers.getFirst().answered(times * SERVICE_NANOS, now);
+        return servers;
+    }
+
     private Choice<Server> choice(List<Server> servers) {
         return new Choice<>(servers.stream().filter(Server::isIn).toList(), WINDOW_NANOS, now, random::nextInt);
     }
@@ -190,10 +198,8 @@ class ChoiceTest {
 
     @Test
     void exploresAnInstanceThatWasSlowOnceAfterFewCalls() {
-        List<Server> servers = servers(2, 1);
-        servers.forEach(server -> server.answered(SERVICE_NANOS, now));
+        List<Server> servers = twoOfWhichTheFirstIsSlower(20);
         Server late = servers.getFirst();
-        late.answered(20 * SERVICE_NANOS, now);
         Choice<Server> choice = choice(servers);
         for (int i = 1; i < 8; i++) {
             assertThat(choice.choose(now, null)).as("call %d", i).isNotSameAs(late);
@@ -210,10 +216,8 @@ class ChoiceTest {
     /** At two calls a second, the eighth lost call would come many seconds later. */
     @Test
     void exploresAnInstanceThatWasSlowOnceAfterSomeSecondsWhereCallsAreRare() {
-        List<Server> servers = servers(2, 1);
-        servers.forEach(server -> server.answered(SERVICE_NANOS, now));
+        List<Server> servers = twoOfWhichTheFirstIsSlower(100);
         Server late = servers.getFirst();
-        late.answered(100 * SERVICE_NANOS, now);
         Choice<Server> choice = choice(servers);
         List<Long> exploredAfterMillis = new ArrayList<>();
         long answered = now;
@@ -231,10 +235,8 @@ class ChoiceTest {
 
     @Test
     void exploresAnInstanceThatStaysSlowMoreAndMoreRarely() {
-        List<Server> servers = servers(2, 1);
-        servers.forEach(server -> server.answered(SERVICE_NANOS, now));
+        List<Server> servers = twoOfWhichTheFirstIsSlower(10);
         Server slow = servers.getFirst();
-        slow.answered(10 * SERVICE_NANOS, now);
         Choice<Server> choice = choice(servers);
         List<Integer> explored = new ArrayList<>();
         for (int i = 1; i <= 1100; i++) {

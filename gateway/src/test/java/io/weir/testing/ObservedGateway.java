@@ -152,7 +152,7 @@ public final class ObservedGateway implements AutoCloseable {
     public Route route(Backend backend, @Nullable Fallback fallback, RouteObserver observer) {
         return TestRoute.to(backend, observer)
                 .id("orders-route")
-                .fallback(fallback)
+                .fallback(fallback, null)
                 .build();
     }
 

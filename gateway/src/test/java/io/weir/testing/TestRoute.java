@@ -18,7 +18,7 @@ import io.weir.retry.RetryPolicy;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
-/** Builds a route; what a test does not set is as for a route without properties of its own. */
+/** Builds a route. A property that a test does not set is that of a route without properties. */
 public final class TestRoute {
 
     private final Backend backend;
@@ -80,14 +80,9 @@ public final class TestRoute {
         return this;
     }
 
-    /** The answer in place of a refusal. */
-    public TestRoute fallback(@Nullable Fallback answer) {
+    /** The answer in place of a refusal, and the backend that it asks. */
+    public TestRoute fallback(@Nullable Fallback answer, @Nullable Backend other) {
         fallback = answer;
-        return this;
-    }
-
-    /** The backend that the fallback asks. */
-    public TestRoute fallbackBackend(@Nullable Backend other) {
         fallbackBackend = other;
         return this;
     }
@@ -112,20 +107,11 @@ public final class TestRoute {
         return this;
     }
 
-    /** The callers that may use the route. */
-    public TestRoute access(@Nullable AddressRule rule) {
-        access = rule;
-        return this;
-    }
-
-    /** The proof of identity that the route requires. */
-    public TestRoute authentication(@Nullable AuthenticationRule rule) {
-        authentication = rule;
-        return this;
-    }
-
-    /** The quotas of the route's callers. */
-    public TestRoute rateLimiter(@Nullable RateLimiter quotas) {
+    /** The callers that may use the route, the proof of identity that it requires, and their quotas. */
+    public TestRoute callers(
+            @Nullable AddressRule addresses, @Nullable AuthenticationRule identity, @Nullable RateLimiter quotas) {
+        access = addresses;
+        authentication = identity;
         rateLimiter = quotas;
         return this;
     }

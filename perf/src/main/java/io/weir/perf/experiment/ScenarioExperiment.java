@@ -25,6 +25,11 @@ abstract class ScenarioExperiment extends Experiment {
         this.fullWarmUpSeconds = fullWarmUpSeconds;
     }
 
+    /** A scenario that judges its load from the start of the gateway on. */
+    ScenarioExperiment(String scenario) {
+        this(scenario, 0, 0);
+    }
+
     @Measures(
             name = "overload-untuned",
             question = "limits that nobody has set, at five capacities: goodput, age of answers, refusals when calm?",
@@ -54,8 +59,7 @@ abstract class ScenarioExperiment extends Experiment {
             fullMinutes = 7)
     static final class OwnOverload extends ScenarioExperiment {
         OwnOverload() {
-            // Half of it is measured just after the start.
-            super("own-overload", 0, 0);
+            super("own-overload");
         }
     }
 
