@@ -6,11 +6,10 @@ import java.util.List;
 /**
  * The severity of a backend's worst problem; the dashboard shows the most serious backends first.
  *
- * <p>Problems that callers notice rank first, by the share of callers affected. Fewer than
- * {@value #FEWEST_EXCHANGES} exchanges count as so many: one failed call of a backend that has hardly any is
- * not the trouble of a backend that is down. Then come breakers that an
- * operator has forced, then early signs: slow calls, an ejected instance, a limit at its floor, a queue, a
- * limit at its ceiling, no free permit.
+ * <p>Problems that callers notice rank first, by the share of callers affected. Fewer than {@value
+ * #FEWEST_EXCHANGES} exchanges count as so many: one failed call of a backend that has hardly any is not the
+ * trouble of a backend that is down. Then come breakers that an operator has forced, then early signs: slow
+ * calls, an ejected instance, a limit at its floor, a queue, a limit at its ceiling, no free permit.
  *
  * @param score 0: no problem; 100: no call is served
  * @param word the worst problem: {@code open}, {@code half-open}, {@code failing}, {@code forced-open},

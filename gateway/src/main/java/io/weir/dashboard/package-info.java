@@ -59,9 +59,8 @@
  * gateway; not while the page is hidden.
  *
  * <p><b>Limitations.</b> All other figures are of one gateway; Grafana shows the figures of all gateways
- * together. The limit's graph has one
- * figure for each second: of several movements within a second it shows the last one's reason. Events older
- * than the last fifty are only in the log.
+ * together. The limit's graph has one figure for each second: of several movements within a second it shows
+ * the last one's reason. Events older than the last fifty are only in the log.
  */
 @NullMarked
 package io.weir.dashboard;

@@ -29,12 +29,14 @@ import reactor.netty.http.websocket.WebsocketOutbound;
  * answer is handled like any other.
  *
  * <p>Frames pass unchanged, the fragments of a message, pings and pongs included. A frame is held in memory
- * until it is complete, so its size has a limit. The close status of one side is passed on to the other. A
- * caller who breaks the protocol ends both sides with the same status, such as 1002 or 1009: to the backend,
- * 1001 would mean that the caller has left as usual, and only the gateway has seen the frame. The reason in
- * the backend's close frame names the caller, since the backend has made no error. A backend that breaks the
- * protocol is a bad gateway (1014) to the caller. Extensions, such as {@code permessage-deflate}, are neither
+ * until it is complete, so its size has a limit. Extensions, such as {@code permessage-deflate}, are neither
  * accepted from the caller nor offered to the backend, so that frames need no translation.
+ *
+ * <p>The close status of one side is passed on to the other. If the caller breaks the protocol, the gateway
+ * closes both sides with the same status, such as 1002 or 1009. It does not send 1001 to the backend: that
+ * status says that the caller has left as usual. The backend has not received the wrong frame, so the reason
+ * in its close frame names the caller. If the backend breaks the protocol, the caller receives 1014 (bad
+ * gateway).
  *
  * <p>Limitation: if a backend refuses a WebSocket over HTTP/2, only the head of its answer is passed on.
  * Reactor Netty's client drops the body.

@@ -95,8 +95,7 @@ public final class Fleet {
 
     /**
      * A change for all gateways: first here, then, if this gateway takes it, on all others. It is completed
-     * even if its caller leaves, since half of the gateways would otherwise have the change and nobody would
-     * know which.
+     * even if its caller leaves. Otherwise an unknown part of the gateways would have the change.
      *
      * @param here changes this gateway; its result is the status of the answer
      * @param by the operator, for the log

@@ -3,17 +3,18 @@
  *
  * <p><b>Purpose.</b> An operator of several gateways sees each one in one table, with the state of its
  * backends and the hash of its configuration, and changes all of them with one request: during an incident,
- * a breaker that is forced open on some gateways only protects nobody.
+ * a breaker that is forced open on some of the gateways does not protect the backend.
  *
- * <p><b>Algorithm.</b> {@link io.weir.fleet.Members} is the other addresses that {@link
- * io.weir.cluster.GatewayCount} has resolved. {@link io.weir.fleet.Peers} sends the caller's request to the
- * management port of each, with the port and the scheme of this gateway's own management port, at most 64 at
- * once. {@code GET /actuator/weirfleet} collects the {@link io.weir.fleet.GatewaySummary} of each gateway
- * ({@link io.weir.fleet.FleetView}). A change with {@code ?fleet=true} ({@link io.weir.fleet.FleetFilter}) is
- * first applied here. If this gateway refuses it, it is passed on to none, and the answer is this gateway's.
- * Otherwise all others get it, and the answer has a line for each ({@link io.weir.fleet.FleetAnswer}): status
- * 200 if all have taken it, else 502, so that {@code curl -f} fails. Rejected: 207, which every client takes
- * for success. Each gateway ends the change by itself after its time to live.
+ * <p><b>Algorithm.</b> {@link io.weir.fleet.Members} contains the addresses of the other gateways, which
+ * {@link io.weir.cluster.GatewayCount} has resolved. {@link io.weir.fleet.Peers} sends the caller's request
+ * to the management port of each, with the port and the scheme of this gateway's own management port, at most
+ * 64 at once. {@code GET /actuator/weirfleet} collects the {@link io.weir.fleet.GatewaySummary} of each
+ * gateway ({@link io.weir.fleet.FleetView}). A change with {@code ?fleet=true} ({@link
+ * io.weir.fleet.FleetFilter}) is first applied here. If this gateway refuses it, it is passed on to none, and
+ * the answer is this gateway's. Otherwise all others get it, and the answer has a line for each ({@link
+ * io.weir.fleet.FleetAnswer}): status 200 if all have taken it, else 502, so that {@code curl -f} fails.
+ * Rejected: 207, which every client takes for success. Each gateway ends the change by itself after its time
+ * to live.
  *
  * <p><b>Addresses.</b> A caller never chooses an address, a port or a path: the addresses are those of DNS,
  * the port is this gateway's, the paths are a fixed list. Redirects are not followed. If this gateway does

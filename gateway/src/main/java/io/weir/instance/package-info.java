@@ -36,7 +36,7 @@
  * only a few calls even before its health opens.
  *
  * <p><b>No starvation.</b> One slow answer, such as the first one of a cold JVM, must not keep calls away for
- * long. Of the calls that an instance has lost by its latency, the eighth one goes to it all the same ({@link
+ * long. Of the calls that an instance has lost by its latency, the eighth one still goes to it ({@link
  * io.weir.instance.Exploration}), and earlier where three seconds have passed since its answer. If it is
  * still slow, the next one follows after twice as many calls, or twice the time, up to 256 calls. So a slow
  * start is forgiven within seconds at any traffic, and an instance that is always slow gets less than a

@@ -129,7 +129,7 @@ final class LoadShedder {
         previousNanos = delayNanos;
         double excess = squared((double) (waitedNanos - targetNanos) / intervalNanos);
         if (areRequestsFew()) {
-            // A burst after such a delay must not find a share that nobody has caused.
+            // A burst after such a delay must not find a share that no request has caused.
             sum = 0;
         } else if (waitedNanos < targetNanos / 2) {
             sum *= Math.exp(-elapsedNanos / intervalNanos);

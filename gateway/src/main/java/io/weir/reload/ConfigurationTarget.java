@@ -7,19 +7,18 @@ import org.springframework.cloud.gateway.config.GatewayProperties;
 /** Applies configurations to the running gateway. */
 public interface ConfigurationTarget {
 
-    /** What was prepared for a configuration. */
+    /** The resources that were prepared for a configuration. */
     @FunctionalInterface
     interface Preparation extends AutoCloseable {
 
-        /** Discards what no configuration has used. */
+        /** Closes the resources that no configuration has taken. */
         @Override
         void close();
     }
 
     /**
-     * Prepares what takes long, and changes nothing: looks up the addresses of the backends that a valid
-     * configuration adds. May block for seconds. One preparation at a time; other changes may be applied
-     * meanwhile.
+     * Looks up the addresses of the backends that a valid configuration adds. Changes nothing. May block for
+     * seconds. One preparation at a time; other changes may be applied meanwhile.
      *
      * @throws RuntimeException if the configuration cannot be applied; then nothing remains of the
      *     preparation

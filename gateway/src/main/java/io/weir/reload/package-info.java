@@ -69,8 +69,8 @@
  * keeps, and the dashboard shows it. A change never stands in the way of the files: a reload ends a change
  * whose backend is gone, or that is invalid together with the new files, and logs the reason.
  *
- * <p>Rejected: a reload ends a change if the files change the same property. What a reload does to a
- * mitigation would depend on which line somebody edited.
+ * <p>Rejected: a reload ends a change if the files change the same property. The effect of a reload on a
+ * mitigation would then depend on the line that somebody edited.
  *
  * <p>The end of a change applies the configuration in force without it. If another change is invalid without
  * it, both end; if the end cannot be applied, the gateway tries again every ten seconds.

@@ -21,7 +21,7 @@ import reactor.core.publisher.Mono;
 import reactor.netty.channel.AbortedException;
 import reactor.test.StepVerifier;
 
-/** The end of a write to a caller who leaves. */
+/** Writes whose caller leaves before the end of the answer, and writes that fail otherwise. */
 class BackendAnswerFilterTest {
 
     private final MockServerHttpResponse response = new MockServerHttpResponse();

@@ -123,7 +123,7 @@ class PausingAnswersIT {
         gateway.assertTold(door, BACKEND, door.path(BACKEND, "broken"), 200, "connection-lost");
     }
 
-    /** The answer to the first attempt is for nobody, so a pause of its backend delivers nothing. */
+    /** The answer to the first attempt is drained, so a pause of its backend passes nothing on. */
     @Door.Each
     void retriesIfTheBackendPausesInAnAnswerThatIsRetried(Door door) throws Exception {
         AtomicInteger asked = new AtomicInteger();

@@ -88,7 +88,7 @@ final class IssuersCheck {
     }
 
     private void checkIssuer(String issuer) {
-        // An empty list may mean nobody, and would accept everybody.
+        // An empty list accepts any audience, like a missing one, but reads as if it accepted none.
         validValues
                 .explicit(issuer + ".audiences")
                 .filter(entry -> entry.value() instanceof List<?> audiences && audiences.isEmpty())

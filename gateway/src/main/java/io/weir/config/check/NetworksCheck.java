@@ -48,7 +48,7 @@ final class NetworksCheck {
         }
     }
 
-    /** Without the list everybody may use the route; who writes an empty one may mean nobody. */
+    /** An empty list permits all addresses, like a missing one, but reads as if it permitted none. */
     private void checkAllowed(String path) {
         validValues
                 .explicit(path)

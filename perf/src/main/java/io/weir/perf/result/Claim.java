@@ -15,7 +15,7 @@ import java.util.regex.Pattern;
  *     figure ({@code <webflux/p99-ms})
  * @param tolerance a percentage of the claim ({@code 20%}) or an amount in its unit ({@code 0.05}); it also
  *     widens bounds; empty: none
- * @param source who claims it
+ * @param source the document or person that makes the claim
  */
 public record Claim(String experiment, String name, String claimed, String unit, String tolerance, String source) {
 
