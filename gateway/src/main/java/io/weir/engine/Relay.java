@@ -22,9 +22,11 @@ import reactor.util.context.Context;
  *
  * <p>Concurrency: signals arrive on the source's event loop, demand and cancellation on the sink's, which may
  * be another. {@code demand} is an atomic counter, which only a buffer lowers. The times are volatile, and
- * each has one writer at a time: a buffer that takes the last demand writes {@code noDemandSince} while there
- * is demand, and the demand that follows writes {@code sinkNanos}. The exchange reads them for decisions that
- * the time of one buffer does not change. Signals of the source after {@link #stop()} are dropped.
+ * each has one writer at a time. A buffer that takes the last demand begins the wait for the sink, before it
+ * lowers the counter. Demand that finds the counter at 0 ends the wait. If new demand comes between the two,
+ * the buffer ends the wait. {@code sinkTime} is one word, so that the exchange never reads half of a change:
+ * otherwise a wait that has just ended would be missing, and the other side would be blamed for it. Signals
+ * of the source after {@link #stop()} are dropped.
  */
 final class Relay extends Flux<ByteBuf> implements CoreSubscriber<Object>, Subscription {
 
@@ -47,6 +49,8 @@ final class Relay extends Flux<ByteBuf> implements CoreSubscriber<Object>, Subsc
             super("body larger than " + limit + " bytes", null, false, false);
         }
     }
+
+    private static final long WAITING = 1;
 
     private static final AtomicLongFieldUpdater<Relay> DEMAND =
             AtomicLongFieldUpdater.newUpdater(Relay.class, "demand");
@@ -72,10 +76,11 @@ final class Relay extends Flux<ByteBuf> implements CoreSubscriber<Object>, Subsc
     private volatile long startedAt;
     private volatile long lastBufferAt;
     private volatile long endedAt;
-    /** Total time without demand, up to {@code noDemandSince}. */
-    private volatile long sinkNanos;
-
-    private volatile long noDemandSince;
+    /**
+     * Twice the total time without demand; while there is no demand, less the time from the subscription to
+     * the begin of that wait, and with {@link #WAITING} set.
+     */
+    private volatile long sinkTime;
 
     /**
      * A relay of a body.
@@ -100,7 +105,7 @@ final class Relay extends Flux<ByteBuf> implements CoreSubscriber<Object>, Subsc
         sink = actual;
         startedAt = nanoClock.getAsLong();
         lastBufferAt = startedAt;
-        noDemandSince = startedAt;
+        sinkTime = WAITING;
         source.subscribe(this);
     }
 
@@ -141,10 +146,11 @@ final class Relay extends Flux<ByteBuf> implements CoreSubscriber<Object>, Subsc
             return;
         }
         if (demand == 1) {
-            // Before the decrement: the demand may return at once, and then reads this time.
-            noDemandSince = now;
+            beginSinkWait(now);
         }
-        DEMAND.decrementAndGet(this);
+        if (DEMAND.decrementAndGet(this) != 0) {
+            endSinkWait(now);
+        }
         sink().onNext(buffer);
     }
 
@@ -182,8 +188,7 @@ final class Relay extends Flux<ByteBuf> implements CoreSubscriber<Object>, Subsc
     @Override
     public void request(long n) {
         if (DEMAND.getAndAdd(this, n) == 0) {
-            long total = sinkNanos + (endOr(nanoClock.getAsLong()) - noDemandSince);
-            sinkNanos = total;
+            endSinkWait(nanoClock.getAsLong());
         }
         Subscription s = upstream;
         if (s != null) {
@@ -266,8 +271,24 @@ final class Relay extends Flux<ByteBuf> implements CoreSubscriber<Object>, Subsc
 
     /** Time, up to now, for which the sink held up the source. */
     long sinkNanos(long now) {
-        long total = sinkNanos;
-        return demand == 0 && upstream != null ? total + (endOr(now) - noDemandSince) : total;
+        long seen = sinkTime;
+        if (upstream == null) {
+            return 0;
+        }
+        return (seen & WAITING) == 0 ? seen >> 1 : (seen >> 1) + (endOr(now) - startedAt);
+    }
+
+    private void beginSinkWait(long now) {
+        long total = sinkTime >> 1;
+        sinkTime = ((total - (now - startedAt)) << 1) | WAITING;
+    }
+
+    /** Without effect if the relay does not wait for the sink. */
+    private void endSinkWait(long now) {
+        if ((sinkTime & WAITING) != 0) {
+            long total = sinkNanos(now);
+            sinkTime = total << 1;
+        }
     }
 
     /** Time, up to now, for which the sink waited for the source. */

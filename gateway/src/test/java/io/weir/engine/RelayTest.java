@@ -9,6 +9,8 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.BiFunction;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -19,6 +21,8 @@ import reactor.test.publisher.TestPublisher;
 class RelayTest {
 
     private static final long LIMIT = 10;
+    private static final int ROUNDS = 100_000;
+    private static final long WAIT_NANOS = 1_000;
 
     private final AtomicLong clock = new AtomicLong(1_000);
     private final TestPublisher<OwnedBuffer> source = TestPublisher.create();
@@ -121,36 +125,70 @@ class RelayTest {
     @Test
     @Timeout(60)
     void countsNoTimeOfTheSinkIfItsDemandMeetsABuffer() throws Exception {
-        int rounds = 100_000;
+        long wrong = race(1, (raced, isOver) -> {
+            raced.onNext(bytes(1));
+            await(isOver);
+            return raced.sinkNanos(clock.get()) == 0;
+        });
+        assertThat(wrong).isZero();
+    }
+
+    /** The exchange reads the times of an upload while demand returns on the backend's event loop. */
+    @Test
+    @Timeout(60)
+    void keepsTheTimeOfTheSinkWhileItsDemandReturns() throws Exception {
+        long wrong = race(0, (raced, isOver) -> {
+            boolean isKept = true;
+            while (!isOver.getAsBoolean()) {
+                isKept &= raced.sinkNanos(clock.get()) == WAIT_NANOS;
+            }
+            return isKept;
+        });
+        assertThat(wrong).isZero();
+    }
+
+    /** The part of one thread while another one requests a buffer. Returns whether the times are right. */
+    private interface Round extends BiFunction<Relay, BooleanSupplier, Boolean> {}
+
+    /**
+     * Plays many rounds, each with a relay that was subscribed to some time ago.
+     *
+     * @param demand the demand before the time passes
+     * @return the rounds with a fault
+     */
+    private long race(int demand, Round round) throws InterruptedException {
         AtomicReference<Relay> shared = new AtomicReference<>();
         AtomicInteger begun = new AtomicInteger();
         AtomicInteger asked = new AtomicInteger();
         Thread other = Thread.ofPlatform().start(() -> {
-            for (int round = 1; round <= rounds; round++) {
-                while (begun.get() < round) {
-                    Thread.onSpinWait();
-                }
+            for (int i = 1; i <= ROUNDS; i++) {
+                int present = i;
+                await(() -> begun.get() >= present);
                 shared.get().request(1);
-                asked.set(round);
+                asked.set(present);
             }
         });
         long wrong = 0;
-        for (int round = 1; round <= rounds; round++) {
+        for (int i = 1; i <= ROUNDS; i++) {
+            int present = i;
             Relay raced = new Relay(Flux.never(), LIMIT, (of, failure) -> {}, clock::get);
             raced.subscribe(new Sink());
-            raced.request(1);
-            clock.addAndGet(1_000);
-            OwnedBuffer last = bytes(1);
-            shared.set(raced);
-            begun.set(round);
-            raced.onNext(last);
-            while (asked.get() < round) {
-                Thread.onSpinWait();
+            if (demand > 0) {
+                raced.request(demand);
             }
-            wrong += raced.sinkNanos(clock.get()) == 0 ? 0 : 1;
+            clock.addAndGet(WAIT_NANOS);
+            shared.set(raced);
+            begun.set(present);
+            wrong += round.apply(raced, () -> asked.get() >= present) ? 0 : 1;
         }
         other.join();
-        assertThat(wrong).as("of %d rounds", rounds).isZero();
+        return wrong;
+    }
+
+    private static void await(BooleanSupplier condition) {
+        while (!condition.getAsBoolean()) {
+            Thread.onSpinWait();
+        }
     }
 
     private void passEnd(Relay of, @Nullable Throwable failure) {
