@@ -26,6 +26,9 @@ public interface AddressSource extends AutoCloseable {
     /** Looks the addresses up now, in addition to the regular look-ups. */
     void refresh();
 
+    /** Changes the time between a look-up's answer and the next look-up; the known addresses stay. */
+    void lookUpEvery(Duration interval);
+
     /** The time since the first of the look-ups that have failed in a row; 0: the last one succeeded. */
     long staleNanos();
 
@@ -56,6 +59,9 @@ public interface AddressSource extends AutoCloseable {
 
             @Override
             public void refresh() {}
+
+            @Override
+            public void lookUpEvery(Duration interval) {}
 
             @Override
             public long staleNanos() {

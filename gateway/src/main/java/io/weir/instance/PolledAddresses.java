@@ -46,7 +46,6 @@ public final class PolledAddresses implements AddressSource {
 
     private final String subject;
     private final Lookup lookup;
-    private final Duration interval;
     private final Duration timeout;
     private final Scheduler scheduler;
     private final LongSupplier nanoClock;
@@ -55,6 +54,7 @@ public final class PolledAddresses implements AddressSource {
     private final Disposable.Swap nextLookup = Disposables.swap();
     private volatile List<InstanceAddress> addresses;
     private volatile Runnable onChange = () -> {};
+    private volatile Duration interval;
     private boolean isLookingUp;
     private boolean isRefreshDue;
     /** Whether the action has not applied the present addresses. */
@@ -152,6 +152,15 @@ public final class PolledAddresses implements AddressSource {
                 .timeout(timeout, scheduler)
                 .defaultIfEmpty(List.of())
                 .subscribe(this::answered, this::failed));
+    }
+
+    @Override
+    public void lookUpEvery(Duration next) {
+        if (!next.equals(interval)) {
+            interval = next;
+            // The next look-up is scheduled after the former interval.
+            refresh();
+        }
     }
 
     private void answered(List<InstanceAddress> found) {

@@ -115,12 +115,11 @@ public final class AddressSources implements AutoCloseable {
                 .start();
     }
 
-    /** Whether two versions of a backend have the same source. */
+    /** Whether two versions of a backend have the same source. The interval of its look-ups may differ. */
     static boolean isSame(BackendProperties one, BackendProperties other) {
         return Objects.equals(one.uri(), other.uri())
                 && Objects.equals(one.instances(), other.instances())
-                && Objects.equals(one.discovery(), other.discovery())
-                && one.resolveInterval().equals(other.resolveInterval());
+                && Objects.equals(one.discovery(), other.discovery());
     }
 
     /**

@@ -217,6 +217,7 @@ public final class LiveBackends implements AutoCloseable {
             String name = backend.name();
             next.source().onChange(() -> follow(name));
         }
+        next.source().lookUpEvery(next.properties().resolveInterval());
         resizeBulkhead(next);
         backend.streams().resize(next.properties().maxStreams(), 0);
         next.meters().showAddresses(next.source());

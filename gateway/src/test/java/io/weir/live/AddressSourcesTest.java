@@ -92,6 +92,9 @@ class AddressSourcesTest {
         public void refresh() {}
 
         @Override
+        public void lookUpEvery(Duration interval) {}
+
+        @Override
         public long staleNanos() {
             return 0;
         }

@@ -268,6 +268,23 @@ class FollowedAddressesTest {
     }
 
     @Test
+    void keepsTheAddressesIfOnlyTheIntervalOfTheLookupsChanges() {
+        Backend backend = start("a", "b");
+        hosts = List.of();
+        more.put("resolve-interval", "1s");
+
+        commit(plan("2s"));
+        time.advanceTimeBy(Duration.ofSeconds(1));
+
+        assertThat(names(backend)).as("DNS finds nothing").containsExactly("a", "b");
+        int before = lookups;
+        hosts = List.of("c");
+        time.advanceTimeBy(Duration.ofSeconds(1));
+        assertThat(lookups).isEqualTo(before + 1);
+        assertThat(names(backend)).containsExactly("c");
+    }
+
+    @Test
     void endsTheLookupsOfARemovedBackend() {
         start("a");
         backends.commit(backends.plan(Map.of()), retired -> {});
