@@ -700,7 +700,8 @@ class InstancesScenarioTest {
         assertThat(simulation.limitInForce.changes(Change.SHEDDING)).isEqualTo(sheds);
         assertThat(simulation.limitInForce.changes(Change.TIMEOUTS)).isEqualTo(timeOuts);
         assertThat(simulation.limitInForce.permits()).as("of all instances").isGreaterThanOrEqualTo(before);
-        assertThat(simulation.failed()).isLessThanOrEqualTo(MOST_CALLS_IN_A_HANG);
+        // Calls that are sent before the last answer do not show the hang: a third of those of 50 ms.
+        assertThat(simulation.failed()).isLessThanOrEqualTo(MOST_CALLS_IN_A_HANG + 3);
     }
 
     /** Each instance refuses more than it can do: the limit's matter, and nobody is ejected. */

@@ -170,8 +170,7 @@ final class InstancesSimulation {
             Enforcement enforcement) {
         channel.freezeTime();
         random = new Random(seed);
-        // Far from zero, as on a real machine.
-        channel.advanceTimeBy(1, TimeUnit.HOURS);
+        channel.advanceTimeBy(TrafficSimulation.START_NANOS - now(), TimeUnit.NANOSECONDS);
         engine = new Engine(
                 this::now,
                 random::nextDouble,

@@ -125,6 +125,12 @@ final class TrafficSimulation {
     /** The limit of a backend that finds it by itself. */
     static final int AUTO = 0;
 
+    /**
+     * The first moment of a simulation, far from zero, as on a real machine. It is the same in each process:
+     * an adaptive limit starts its probes on whole seconds of this clock.
+     */
+    static final long START_NANOS = TimeUnit.HOURS.toNanos(1);
+
     TrafficSimulation(Duration deadline, int limit, int queue, long seed) {
         this(deadline, limit, queue, seed, true);
     }
@@ -139,8 +145,7 @@ final class TrafficSimulation {
             Duration deadline, int permits, int queue, long seed, boolean isBreakerEnforced, Duration maxWait) {
         channel.freezeTime();
         random = new Random(seed);
-        // Far from zero, as on a real machine.
-        channel.advanceTimeBy(1, TimeUnit.HOURS);
+        channel.advanceTimeBy(START_NANOS - now(), TimeUnit.NANOSECONDS);
         start = now();
         engine = new Engine(
                 this::now,
