@@ -51,7 +51,10 @@ final class Backoff implements ExchangePhase {
     void begin(Retry retry, long now) {
         Refuse failure = retry.failure();
         if (failure != null) {
-            result = new RetriedResult.Failed(failure);
+            // The opening of an instance is no result of the call, which another one might have answered.
+            if (failure.reason() != Reason.CIRCUIT_OPEN) {
+                result = new RetriedResult.Failed(failure);
+            }
             endDrain(failure.reason(), now);
         } else {
             drain(now);

@@ -113,7 +113,8 @@ final class RetryDecider {
         if (attempt.evidence().isAnswered()
                 || attempt.evidence().isProbe()
                 || !hasAnotherInstance(attempt)
-                || exchange.timer().leftNanos(now) <= 0
+                // An answer may still come, and another instance has too little time for one.
+                || Admission.spareNanos(exchange, attempt.backend, now) <= 0
                 || !budget.tryWithdraw(now)) {
             return null;
         }

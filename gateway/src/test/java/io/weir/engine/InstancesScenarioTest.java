@@ -516,6 +516,23 @@ class InstancesScenarioTest {
                 .isEqualTo(LIMIT / 3);
     }
 
+    /** A call with a millisecond left would only be refused there, and its instance may still answer. */
+    @Test
+    void refusesNoCallThatHasTooLittleTimeForAnotherInstance() {
+        for (long seed = 1; seed <= 40; seed++) {
+            InstancesSimulation simulation = new InstancesSimulation(3, DEADLINE, TrafficSimulation.AUTO, seed);
+            // Another phase of the traffic with each seed.
+            simulation.traffic(300, Duration.ofMillis(30_000 + seed % 7 * 31));
+            simulation.replicas.get(0).fault = Fault.HANG;
+            simulation.replicas.get(1).fault = Fault.HANG;
+            simulation.traffic(300, Duration.ofSeconds(15));
+
+            assertThat(simulation.endings)
+                    .as("seed %d", seed)
+                    .noneMatch(ending -> ending.reason() == Reason.CIRCUIT_OPEN);
+        }
+    }
+
     @Test
     void givesASlowInstanceLessTrafficAndKeepsIt() {
         InstancesSimulation simulation = calm(3, 300);
