@@ -3,6 +3,7 @@ package io.weir.edge;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.util.AsciiString;
 import io.netty.util.NetUtil;
+import io.weir.outcome.ProbeMark;
 import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -22,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Values from a trusted proxy are kept, and the proxy's address is appended. Values from any other peer
  * are replaced by the facts of the connection; {@code X-Real-IP}, {@code X-Url-Scheme},
  * {@code Front-End-Https} and the rarer {@code X-Forwarded-*} fields are removed. {@link OtherSpellings} of
- * the names are removed from the requests of every peer.
+ * the names are removed from the requests of every peer, and so is {@link ProbeMark}.
  *
  * <p>Concurrency: immutable except for a cache of the texts of recent callers. Its entries are immutable and
  * replaced without coordination; after a lost race, one text is built twice.
@@ -48,8 +49,9 @@ public final class Forwarding {
         AsciiString.cached("front-end-https"),
     };
 
-    private static final OtherSpellings OTHER_SPELLINGS = new OtherSpellings(
-            Stream.concat(Stream.of(FOR, PROTO, HOST, PORT), Stream.of(OTHERS)).toList());
+    private static final OtherSpellings OTHER_SPELLINGS =
+            new OtherSpellings(Stream.concat(Stream.of(FOR, PROTO, HOST, PORT, ProbeMark.WEIR_PROBE), Stream.of(OTHERS))
+                    .toList());
 
     /** The longest value of a trusted field that is used as a name; the rest is cut off. */
     private static final int MAX_NAME_CHARS = 128;
@@ -88,6 +90,7 @@ public final class Forwarding {
     public void write(
             HttpHeaders toBackend, HttpHeaders fromCaller, InetSocketAddress peer, String scheme, String host) {
         OTHER_SPELLINGS.removeFrom(toBackend);
+        toBackend.remove(ProbeMark.WEIR_PROBE);
         CallerText caller = callerText(peer, scheme, host);
         if (trusted.contains(peer.getAddress())) {
             append(toBackend, fromCaller, caller);

@@ -61,6 +61,7 @@ public final class TrailerFields {
             "vary",
             "via",
             "warning",
+            "weir-probe",
             "www-authenticate",
             "x-content-type-options",
             "x-envoy-expected-rq-timeout-ms",

@@ -10,6 +10,7 @@ import io.weir.health.HealthCheckProperties;
 import io.weir.health.HealthChecks;
 import io.weir.instance.Failures;
 import io.weir.instance.Instance;
+import io.weir.outcome.ProbeMark;
 import io.weir.outcome.Reason;
 import java.util.ArrayList;
 import java.util.List;
@@ -153,7 +154,7 @@ public final class HealthChecker {
             this.instance = instance;
             DefaultHttpHeaders head = new DefaultHttpHeaders();
             head.set(HttpHeaderNames.HOST, instance.authority());
-            head.set(ProbeChoice.FIELD, "health-check");
+            head.set(ProbeMark.WEIR_PROBE, "health-check");
             this.request = new ProbeRequest(
                     HttpMethod.GET,
                     properties.path(),

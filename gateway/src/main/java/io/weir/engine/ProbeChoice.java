@@ -11,6 +11,7 @@ import io.weir.health.HealthSettings;
 import io.weir.health.Probe;
 import io.weir.health.ProbeMode;
 import io.weir.instance.Instance;
+import io.weir.outcome.ProbeMark;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -31,9 +32,6 @@ enum ProbeChoice {
     LAST_RESORT,
     /** The request is no probe. */
     NONE;
-
-    /** Marks a copy of a caller's request, and a health check. */
-    static final String FIELD = "weir-probe";
 
     private static final Logger log = LoggerFactory.getLogger(ProbeChoice.class);
 
@@ -72,7 +70,7 @@ enum ProbeChoice {
             DefaultHttpHeaders head = new DefaultHttpHeaders();
             caller.writeHead(head, instance.authority());
             CallerTimeout.write(head, probe.patienceNanos());
-            head.set(FIELD, "shadow");
+            head.set(ProbeMark.WEIR_PROBE, "shadow");
             ProbeRequest.Rule rule = (answer, from) -> Mono.just(
                     !backend.settings().failureStatuses().get(answer.status().code()));
             ProbeRequest copy = new ProbeRequest(caller.method(), caller.target(), head, Unpooled.EMPTY_BUFFER, rule);

@@ -6,11 +6,12 @@ import io.weir.testing.Door;
 import io.weir.testing.TestBackend;
 import io.weir.testing.TestCaller;
 import io.weir.testing.TestGateway;
+import java.util.Locale;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Timeout;
 
-/** Fields that a caller's {@code Connection} names, and that filters of the route add, through both doors. */
+/** Fields of callers, through both doors: those that {@code Connection} names, and the mark of probes. */
 @Timeout(60)
 class ConnectionFieldsIT {
 
@@ -49,5 +50,22 @@ class ConnectionFieldsIT {
         assertThat(seen.header("x-zone")).isEqualTo("edge");
         assertThat(seen.header("x-hop")).isNull();
         assertThat(seen.head()).doesNotContain("mallory");
+    }
+
+    @Door.Each
+    void removesTheMarkOfProbesInEverySpelling(Door door) throws Exception {
+        assertThat(TestCaller.get(
+                                gateway.port(),
+                                door.path("filtered", "1"),
+                                "Weir-Probe: shadow",
+                                "weir-probe: health-check",
+                                "Weir_Probe: shadow",
+                                "Weir-Probed: 1")
+                        .status())
+                .isEqualTo(200);
+
+        TestBackend.Request seen = backend.next();
+        assertThat(seen.head().toLowerCase(Locale.ROOT)).doesNotContainPattern("weir.probe:");
+        assertThat(seen.header("weir-probed")).isEqualTo("1");
     }
 }

@@ -18,7 +18,8 @@ class TrailerFieldsTest {
                 "x_request.id",
                 "If_Match",
                 "X-Url-Scheme",
-                "Front_End_Https"
+                "Front_End_Https",
+                "Weir_Probe"
             })
     void dropsFieldsOfHeadsInEverySpelling(String name) {
         assertThat(TrailerFields.belongsToHead(name)).isTrue();
