@@ -9,6 +9,7 @@ import io.weir.door.BackendAnswerFilter;
 import io.weir.door.BackendRoutingFilter;
 import io.weir.door.FrontDoor;
 import io.weir.door.GeneralDoor;
+import io.weir.door.HostPredicateFactory;
 import io.weir.door.HttpsRedirect;
 import io.weir.door.LiveRoutes;
 import io.weir.door.RefusalHandler;
@@ -19,6 +20,7 @@ import io.weir.drain.Drain;
 import io.weir.edge.ClientLimits;
 import io.weir.edge.EdgeProperties;
 import io.weir.edge.EdgeServerCustomizer;
+import io.weir.edge.Forwarding;
 import io.weir.edge.VirtualHosts;
 import io.weir.engine.Engine;
 import io.weir.live.ConfigurationApplier;
@@ -42,6 +44,7 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.annotation.AnnotatedBeanDefinition;
 import org.springframework.beans.factory.annotation.Qualifier;
+import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.boot.ssl.SslBundles;
@@ -52,6 +55,7 @@ import org.springframework.cloud.gateway.config.GlobalCorsProperties;
 import org.springframework.cloud.gateway.filter.GlobalFilter;
 import org.springframework.cloud.gateway.filter.factory.GatewayFilterFactory;
 import org.springframework.cloud.gateway.handler.FilteringWebHandler;
+import org.springframework.cloud.gateway.handler.predicate.HostRoutePredicateFactory;
 import org.springframework.cloud.gateway.handler.predicate.RoutePredicateFactory;
 import org.springframework.cloud.gateway.support.ConfigurationService;
 import org.springframework.context.ApplicationContext;
@@ -85,9 +89,26 @@ class RoutingConfiguration {
                 predicates.stream().collect(Collectors.toMap(RoutePredicateFactory::name, Function.identity())),
                 filters.stream().collect(Collectors.toMap(GatewayFilterFactory::name, Function.identity())),
                 configuration,
-                environment.getProperty(
-                        "spring.cloud.gateway.server.webflux.predicate.host.include-port", Boolean.class, true),
                 whyNotCompiled(cors, beans, environment));
+    }
+
+    /** Replaces Spring Cloud Gateway's own factory of the predicate Host. */
+    @Bean
+    static BeanPostProcessor hostPredicateReplacement(
+            ObjectProvider<WeirProperties> properties, Environment environment) {
+        return new BeanPostProcessor() {
+            @Override
+            public Object postProcessAfterInitialization(Object bean, String name) {
+                return bean.getClass() == HostRoutePredicateFactory.class
+                        ? new HostPredicateFactory(
+                                environment.getProperty(
+                                        "spring.cloud.gateway.server.webflux.predicate.host.include-port",
+                                        Boolean.class,
+                                        true),
+                                new Forwarding(properties.getObject().edge()))
+                        : bean;
+            }
+        };
     }
 
     /**

@@ -73,7 +73,7 @@ class VirtualHostsIT {
                     a: { uri: "%3$s", deadline: 20s }
                     b: { uri: "%4$s", deadline: 20s }
                 spring.cloud.gateway.server.webflux.routes:
-                  - { id: a, uri: "backend://a", predicates: [ "Host=a.test,a.test:*,both.test" ] }
+                  - { id: a, uri: "backend://a", predicates: [ "Host=a.test,both.test" ] }
                   - { id: b, uri: "backend://b", predicates: [ "Host=b.test,b.test:*" ] }
                 server.ssl:
                   bundle: main
@@ -157,8 +157,11 @@ class VirtualHostsIT {
         try (TestCaller caller = caller("a.test")) {
             assertThat(ask(caller, "a.test", "/1").text()).isEqualTo("a");
             assertThat(ask(caller, "A.TEST:443", "/2").text())
-                    .as("a name has no case")
+                    .as("a name has no case, and this port is the default")
                     .isEqualTo("a");
+            assertThat(ask(caller, "a.test:80", "/2").status())
+                    .as("the default of http")
+                    .isEqualTo(404);
         }
         try (TestCaller caller = caller("b.test")) {
             assertThat(ask(caller, "b.test:8443", "/3").text()).isEqualTo("b");

@@ -22,7 +22,6 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.URI;
 import java.util.List;
-import java.util.Locale;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.springframework.http.server.reactive.HttpHandler;
@@ -140,7 +139,6 @@ public final class FrontDoor implements HttpHandler {
             // The target's authority overrides Host (RFC 9112, 3.2.2), for the match and for the backend.
             in.requestHeaders().set(HttpHeaderNames.HOST, target.authority());
         }
-        lowerCaseHost(in.requestHeaders());
         if (virtualHosts != null && isMisdirected(virtualHosts, in)) {
             return refuse(Refusal.of(Reason.MISDIRECTED, null), inbound(in, out, target, NONE));
         }
@@ -149,17 +147,6 @@ public final class FrontDoor implements HttpHandler {
             return refuse(overLimit, inbound(in, out, target, NONE));
         }
         return route(request, response, target, arrivedAtNanos);
-    }
-
-    /** The case of a host has no meaning (RFC 9110, 4.2.3), but the predicate Host compares it. */
-    private static void lowerCaseHost(HttpHeaders headers) {
-        String host = headers.get(HttpHeaderNames.HOST);
-        if (host != null) {
-            String lower = host.toLowerCase(Locale.ROOT);
-            if (!lower.equals(host)) {
-                headers.set(HttpHeaderNames.HOST, lower);
-            }
-        }
     }
 
     /** Serves the request by the route that matches it. */

@@ -88,7 +88,6 @@ public final class RouteCompiler {
     private final Map<String, RoutePredicateFactory<?>> predicates;
     private final Map<String, GatewayFilterFactory<?>> filters;
     private final ConfigurationService configuration;
-    private final boolean hostIncludesPort;
     private final @Nullable String whyNotCompiled;
     private final PathPatternParser parser = new PathPatternParser();
 
@@ -98,7 +97,6 @@ public final class RouteCompiler {
      * @param predicates the predicate factories, by name
      * @param filters the filter factories, by name
      * @param configuration binds the arguments
-     * @param hostIncludesPort {@code spring.cloud.gateway.server.webflux.predicate.host.include-port}
      * @param whyNotCompiled the reason why no route can be compiled: a setting that makes Spring change every
      *     request; null if there is none
      */
@@ -106,12 +104,10 @@ public final class RouteCompiler {
             Map<String, RoutePredicateFactory<?>> predicates,
             Map<String, GatewayFilterFactory<?>> filters,
             ConfigurationService configuration,
-            boolean hostIncludesPort,
             @Nullable String whyNotCompiled) {
         this.predicates = Map.copyOf(predicates);
         this.filters = Map.copyOf(filters);
         this.configuration = configuration;
-        this.hostIncludesPort = hostIncludesPort;
         this.whyNotCompiled = whyNotCompiled;
     }
 
@@ -171,10 +167,10 @@ public final class RouteCompiler {
         } else if (factory.getClass() == MethodRoutePredicateFactory.class
                 && config instanceof MethodRoutePredicateFactory.Config method) {
             draft.methods.add(Set.copyOf(Arrays.asList(method.getMethods())));
-        } else if (factory.getClass() == HostRoutePredicateFactory.class
+        } else if (factory instanceof HostPredicateFactory hosts
                 && config instanceof HostRoutePredicateFactory.Config host
                 && host.getPatterns().stream().noneMatch(pattern -> pattern.contains("{"))) {
-            draft.others.add(RouteMatcher.host(host.getPatterns(), hostIncludesPort));
+            draft.others.add(hosts.compiled(host.getPatterns()));
         } else if (factory.getClass() == HeaderRoutePredicateFactory.class
                 && config instanceof HeaderRoutePredicateFactory.Config header
                 && header.getHeader() != null) {

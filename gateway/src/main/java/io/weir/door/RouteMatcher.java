@@ -10,15 +10,14 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.http.HttpMethod;
 import org.springframework.http.server.PathContainer;
 import org.springframework.http.server.reactive.ServerHttpRequest;
-import org.springframework.util.AntPathMatcher;
 import org.springframework.util.StringUtils;
 import org.springframework.web.util.pattern.PathPattern;
 import org.springframework.web.util.pattern.PathPattern.PathMatchInfo;
 
 /**
  * A route's usual predicates: Path, Host, Method, Header, Query, each with the meaning of Spring Cloud
- * Gateway. One difference: here a method without a constant in Spring can match. In Spring Cloud Gateway it
- * cannot, because that compares methods by identity.
+ * Gateway; for Host, see {@link HostPredicateFactory}. One difference: here a method without a constant in
+ * Spring can match. In Spring Cloud Gateway it cannot, because that compares methods by identity.
  *
  * @param paths alternatives for each Path predicate
  * @param methods alternatives for each Method predicate
@@ -71,23 +70,6 @@ public record RouteMatcher(
             }
         }
         return null;
-    }
-
-    /** Matches the host in lower case, which {@link FrontDoor} writes; the check refuses other patterns. */
-    static Predicate<ServerHttpRequest> host(List<String> patterns, boolean includePort) {
-        AntPathMatcher matcher = new AntPathMatcher(".");
-        return request -> {
-            String host = host(request, includePort);
-            return host != null && patterns.stream().anyMatch(pattern -> matcher.match(pattern, host));
-        };
-    }
-
-    private static @Nullable String host(ServerHttpRequest request, boolean includePort) {
-        if (includePort) {
-            return request.getHeaders().getFirst("Host");
-        }
-        var address = request.getHeaders().getHost();
-        return address == null ? null : address.getHostString();
     }
 
     static Predicate<ServerHttpRequest> header(String name, @Nullable String regexp) {

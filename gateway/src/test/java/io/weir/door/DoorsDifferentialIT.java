@@ -273,6 +273,8 @@ class DoorsDifferentialIT {
                                 get("/h", "Host: a.b.example.org").none(),
                                 get("/h", "Host: A.EXAMPLE.ORG").to("/h"),
                                 get("http://A.Example.org/h").to("/h"),
+                                get("/h", "Host: a.example.org:80").to("/h"),
+                                get("/h", "Host: a.example.org:443").none(),
                                 get("/h", "Host: a.example.org:8080").none(),
                                 get("/h", "Host: example.org").none(),
                                 get("http://a.example.org/h?x", "Host: other").to("/h?x"),
@@ -283,6 +285,13 @@ class DoorsDifferentialIT {
                         .cases(
                                 get("/h", "Host: a.example.org:80").to("/h"),
                                 get("/h", "Host: a.example.org").none()),
+                row("a host as the caller has sent it")
+                        .when("Header=Host, Shop[.]Example(:80)?")
+                        .cases(
+                                get("/h", "Host: Shop.Example").to("/h"),
+                                get("/h", "Host: Shop.Example:80").to("/h"),
+                                get("http://Shop.Example/h", "Host: other").to("/h"),
+                                get("/h", "Host: shop.example").none()),
                 row("a field")
                         .when("Header=X-A")
                         .cases(

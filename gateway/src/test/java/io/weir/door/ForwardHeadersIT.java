@@ -6,6 +6,7 @@ import io.weir.testing.TestBackend;
 import io.weir.testing.TestCaller;
 import io.weir.testing.TestGateway;
 import java.io.IOException;
+import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -58,6 +59,30 @@ class ForwardHeadersIT {
         }
     }
 
+    @Test
+    void comparesHostsByTheSchemeThatATrustedProxyReports() throws Exception {
+        try (TestGateway gateway = start("edge: { trusted-proxies: [127.0.0.1] }")) {
+            for (String path : List.of("/hosted/1", "/hosted-general/1")) {
+                assertThat(askHost(gateway, path, "Shop.Example:443", "https").status())
+                        .isEqualTo(200);
+                assertThat(backend.next().header("x-forwarded-host")).isEqualTo("Shop.Example:443");
+                assertThat(askHost(gateway, path, "Shop.Example:443", "http").status())
+                        .isEqualTo(404);
+                assertThat(askHost(gateway, path, "Shop.Example:80", "http").status())
+                        .isEqualTo(200);
+                assertThat(backend.next().header("x-forwarded-host")).isEqualTo("Shop.Example:80");
+            }
+        }
+    }
+
+    private static TestCaller.Answer askHost(TestGateway gateway, String path, String host, String scheme)
+            throws IOException {
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            caller.send("GET " + path + " HTTP/1.1\r\nHost: " + host + "\r\nX-Forwarded-Proto: " + scheme + "\r\n\r\n");
+            return caller.answer();
+        }
+    }
+
     private TestGateway start(String weir) {
         return TestGateway.start("""
                 weir:
@@ -68,6 +93,8 @@ class ForwardHeadersIT {
                 spring.cloud.gateway.server.webflux.routes:
                   - { id: pub, uri: "backend://orders", predicates: ["Path=/pub/**", "After=2020-01-01T00:00:00Z"] }
                   - { id: office, uri: "backend://orders", predicates: ["Path=/office/**", "RemoteAddr=192.0.2.7"] }
+                  - { id: hosted, uri: "backend://orders", predicates: ["Path=/hosted/**", "Host=shop.example"] }
+                  - { id: hosted-general, uri: "backend://orders", predicates: ["Path=/hosted-general/**", "Host={shop}.example", "After=2020-01-01T00:00:00Z"] }
                   - { id: local, uri: "backend://orders", predicates: ["Path=/local/**", "RemoteAddr=127.0.0.1"] }
                 """.formatted(weir, backend.uri()));
     }

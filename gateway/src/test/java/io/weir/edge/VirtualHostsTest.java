@@ -59,6 +59,8 @@ class VirtualHostsTest {
 
         assertThat(hosts.isMisdirected(connection, "a.test")).isFalse();
         assertThat(hosts.isMisdirected(connection, "A.test:8443")).isFalse();
+        assertThat(hosts.isMisdirected(connection, "a.test:443")).isFalse();
+        assertThat(hosts.isMisdirected(connection, "a.test:")).isFalse();
         assertThat(hosts.isMisdirected(connection, "a.test.")).isFalse();
         assertThat(hosts.isMisdirected(connection, null)).isFalse();
     }
