@@ -49,26 +49,44 @@ final class RawTreeReader {
     }
 
     private void addProperties(EnumerablePropertySource<?> source) {
+        YamlFile yaml = yamlOf(source);
         for (String name : source.getPropertyNames()) {
             Object value = source.getProperty(name);
             if (value != null) {
-                root.add(setting(source, name, value));
+                root.add(setting(source, yaml, name, value));
             }
         }
     }
 
-    private Setting setting(PropertySource<?> source, String name, Object value) {
+    /** The file of a source; null: it is no file, or none of its values has an origin. */
+    private @Nullable YamlFile yamlOf(EnumerablePropertySource<?> source) {
+        for (String name : source.getPropertyNames()) {
+            if (OriginLookup.getOrigin(source, name) instanceof TextResourceOrigin text && text.getResource() != null) {
+                return files.get(plain(text.getResource()));
+            }
+        }
+        return null;
+    }
+
+    private static Resource plain(Resource resource) {
+        return resource instanceof OriginTrackedResource tracked ? tracked.getResource() : resource;
+    }
+
+    private Setting setting(PropertySource<?> source, @Nullable YamlFile file, String name, Object value) {
         @Nullable Origin origin = OriginLookup.getOrigin(source, name);
         if (origin instanceof TextResourceOrigin text && text.getResource() != null) {
-            Resource resource = text.getResource() instanceof OriginTrackedResource tracked
-                    ? tracked.getResource()
-                    : text.getResource();
+            Resource resource = plain(text.getResource());
             int line = ConfigurationSources.lineOf(text);
             YamlFile yaml = files.get(resource);
             SourceLocation location = yaml == null
                     ? SourceLocation.inFile(SourceLocation.displayName(resource), line)
                     : SourceLocation.inFile(yaml.name(), yaml.line(name, line));
             return new Setting(name, value, location, precedence, yaml, false);
+        }
+        if (file != null) {
+            // Spring Boot knows the origins of scalars only, not that of an empty group such as {}.
+            SourceLocation location = SourceLocation.inFile(file.name(), file.line(name, 0));
+            return new Setting(name, value, location, precedence, file, false);
         }
         return new Setting(name, value, SourceLocation.outsideFiles(nameOf(source)), precedence, null, false);
     }

@@ -217,6 +217,29 @@ class ConsistencyCheckTest {
                                 null,
                                 "requires nothing; expected: issuers, or client-certificate: true")),
                 row(
+                        "such protections in one line",
+                        """
+                        spring.cloud.gateway.server.webflux.routes:
+                          - { id: orders, uri: "backend://orders", predicates: ["Path=/orders/**"] }
+                          - { id: bills, uri: "backend://orders", predicates: ["Path=/bills/**"] }
+                        weir:
+                          backends.orders.uri: http://orders:8080
+                          routes:
+                            orders:
+                              access: {}
+                            bills: { authentication: {}, retry: {} }
+                        """,
+                        problem(
+                                8,
+                                "weir.routes.orders.access",
+                                null,
+                                "expected: allow or deny, or no group, which allows all addresses"),
+                        problem(
+                                9,
+                                "weir.routes.bills.authentication",
+                                null,
+                                "requires nothing; expected: issuers, or client-certificate: true")),
+                row(
                         "claims of tokens that no route verifies",
                         """
                         spring.cloud.gateway.server.webflux.routes:
