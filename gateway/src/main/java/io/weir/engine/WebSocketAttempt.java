@@ -9,6 +9,7 @@ import io.netty.handler.codec.http.websocketx.WebSocketClientHandshakeException;
 import io.netty.handler.codec.http.websocketx.WebSocketCloseStatus;
 import io.netty.handler.codec.http2.Http2StreamChannel;
 import io.weir.engine.Decision.Refuse;
+import io.weir.instance.CloseFrameCheck;
 import io.weir.instance.HandshakeAnswer;
 import io.weir.instance.HandshakeHead;
 import io.weir.outcome.Reason;
@@ -35,8 +36,8 @@ import reactor.netty.http.websocket.WebsocketOutbound;
  * <p>The close status of one side is passed on to the other. If the caller breaks the protocol, the gateway
  * closes both sides with the same status, such as 1002 or 1009. It does not send 1001 to the backend: that
  * status says that the caller has left as usual. The backend has not received the wrong frame, so the reason
- * in its close frame names the caller. If the backend breaks the protocol, the caller receives 1014 (bad
- * gateway).
+ * in its close frame names the caller. If the backend breaks the protocol, the backend receives the status
+ * of its error, and the caller 1014 (bad gateway).
  *
  * <p>Limitation: if a backend refuses a WebSocket over HTTP/2, only the head of its answer is passed on.
  * Reactor Netty's client drops the body.
@@ -238,6 +239,7 @@ final class WebSocketAttempt extends HttpAttempt {
             throw new IllegalStateException("no tunnel is open");
         }
         callerSide = toCaller;
+        fromCaller.withConnection(connection -> CloseFrameCheck.install(connection.channel()));
         WebsocketInbound fromBackend = (WebsocketInbound) open.inbound();
         WebsocketOutbound toBackend = (WebsocketOutbound) open.outbound();
         if (isCancelled()) {

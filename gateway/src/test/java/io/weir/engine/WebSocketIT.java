@@ -223,12 +223,42 @@ class WebSocketIT {
         backend.behave((request, conversation) -> {
             TestWebSocket socket = TestWebSocket.accept(request, conversation);
             conversation.write(new byte[] {(byte) 0x83, 0});
-            socket.next();
+            events.add(socket.next());
         });
         try (TestCaller caller = TestCaller.to(gateway.port())) {
             TestWebSocket socket = TestWebSocket.open(caller, door.path(BACKEND, "backend-violation"));
             assertThat(socket.next()).isEqualTo("close 1014 Bad gateway");
         }
+        assertThat(backendEvent()).as("RFC 6455, 7.1.7").startsWith("close 1002");
+    }
+
+    /** The gateway answers close frames itself, so it must judge their reserved bits itself. */
+    @Door.Each
+    void failsAWebSocketWhoseCallerSendsACloseFrameWithReservedBits(Door door) throws Exception {
+        echo((request, conversation) -> conversation.close());
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            TestWebSocket socket = TestWebSocket.open(caller, door.path(BACKEND, "reserved-bits"));
+            socket.send("hi");
+            assertThat(socket.next()).isEqualTo("text 2");
+            caller.send(new byte[] {(byte) 0xf8, (byte) 0x82, 0, 0, 0, 0, 3, (byte) 0xe8});
+            assertThat(socket.next()).startsWith("close 1002");
+            assertThat(socket.next()).isEqualTo("end");
+        }
+        assertThat(backendEvent()).isEqualTo("close 1002 protocol error of the caller");
+    }
+
+    @Door.Each
+    void failsAWebSocketWhoseBackendSendsACloseFrameWithReservedBits(Door door) throws Exception {
+        backend.behave((request, conversation) -> {
+            TestWebSocket socket = TestWebSocket.accept(request, conversation);
+            conversation.write(new byte[] {(byte) 0xf8, 2, 3, (byte) 0xe8});
+            events.add(socket.next());
+        });
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            TestWebSocket socket = TestWebSocket.open(caller, door.path(BACKEND, "backend-reserved-bits"));
+            assertThat(socket.next()).isEqualTo("close 1014 Bad gateway");
+        }
+        assertThat(backendEvent()).startsWith("close 1002");
     }
 
     @Door.Each
