@@ -44,8 +44,6 @@ DEFLATE_CASES = ["12.*.1", "13.*.1"]
 HELD_FRAMES = {"6.4.3", "6.4.4"}
 # ... and that it ends a WebSocket at the caller's protocol error at once, without the answers under way.
 EARLY_ENDS = {"4.1.3", "4.1.4", "4.1.5", "4.2.3", "4.2.4", "4.2.5", "5.15"}
-# A close frame with reserved bits is answered like any other. The table counts it as failed.
-KNOWN_FAILURES = {"3.7"}
 
 # From best to worst.
 BEHAVIOURS = [
@@ -517,7 +515,6 @@ Written by `perf/conformance{options} --write` on {today}: h2spec 2.2.1, and the
   the gateway that are only *less strict* (NON-STRICT, a pass of the suite) do not count as failures: the gateway holds a
   frame until it is complete (6.4.3, 6.4.4), and ends a WebSocket at the caller's protocol error at once, without the
   answers under way (4.1.3 and others).
-- 3.7 is a known failure: the gateway answers a close frame with reserved bits like any other.
 - *Large messages* are Autobahn's cases 9: up to 16 MB, or tens of thousands of fragments.
 - *Deflate* is one case for each file and each offer of the cases 12 and 13. The gateway declines the extension: the
   suite's verdict is UNIMPLEMENTED, and any other verdict fails.
@@ -558,14 +555,12 @@ def main():
             print(f"{row.suite}, {row.target.label}, {case}: {why}")
     if options.write:
         write(TABLE, page(rows, conformance.versions, options.quick))
-    known = sum(len(set(row.failed) & KNOWN_FAILURES) for row in ours)
-    print(f"{known} known failures, which do not count: cases {' '.join(sorted(KNOWN_FAILURES))}")
     # A run of programs that count tests ends with such a line.
-    unknown = sum(len(set(row.failed) - KNOWN_FAILURES) for row in ours)
-    print(f"{sum(row.cases - len(row.failed) for row in rows if row.target.is_ours)} passed, {unknown} failed")
+    failed = sum(len(row.failed) for row in ours)
+    print(f"{sum(row.cases - len(row.failed) for row in rows if row.target.is_ours)} passed, {failed} failed")
     for problem in problems:
         print(f"perf/conformance: {problem}", file=sys.stderr)
-    sys.exit(1 if unknown or problems else 0)
+    sys.exit(1 if failed or problems else 0)
 
 
 if __name__ == "__main__":
