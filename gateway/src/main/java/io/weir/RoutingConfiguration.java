@@ -33,6 +33,9 @@ import io.weir.metrics.MeterBook;
 import io.weir.metrics.SharedRateLimitMeters;
 import io.weir.overload.OverloadGuard;
 import io.weir.ratelimit.RedisBuckets;
+import io.weir.ratelimit.RedisClusterBuckets;
+import io.weir.ratelimit.RedisCounter;
+import io.weir.ratelimit.RedisProperties;
 import io.weir.ratelimit.SharedBuckets;
 import java.time.Clock;
 import java.util.List;
@@ -279,10 +282,13 @@ class RoutingConfiguration {
     static class RedisConfiguration {
 
         @Bean(destroyMethod = "close")
-        RedisBuckets redisBuckets(WeirProperties properties, MeterBook meterBook) {
-            RedisBuckets buckets = new RedisBuckets(
-                    Objects.requireNonNull(properties.rateLimit().redis()), System::nanoTime);
-            SharedRateLimitMeters.show(meterBook, buckets::isAvailable, buckets::localDecisions);
+        RedisCounter redisCounter(WeirProperties properties, MeterBook meterBook) {
+            RedisProperties redis =
+                    Objects.requireNonNull(properties.rateLimit().redis());
+            RedisCounter buckets = redis.cluster()
+                    ? new RedisClusterBuckets(redis, System::nanoTime)
+                    : new RedisBuckets(redis, System::nanoTime);
+            SharedRateLimitMeters.show(meterBook, buckets::availableShare, buckets::localDecisions);
             return buckets;
         }
     }

@@ -13,22 +13,20 @@ final class AwaitedQuota implements ExchangePhase {
     private final Exchange exchange;
     private final RateLimiter limiter;
     private final long dueAt;
+    private final String key;
 
     AwaitedQuota(Exchange exchange, RateLimiter limiter, long now) {
         this.exchange = exchange;
         this.limiter = limiter;
         this.dueAt = now + limiter.sharedTimeoutNanos();
+        ExchangeRecord record = exchange.record();
+        Caller caller = record.caller();
+        this.key = limiter.sharedKey(caller.headers(), caller::callerNetwork, record::callerBy);
     }
 
     /** Asks for a permit. The answer is an event of its own, even if it is there at once. */
     void begin() {
-        ExchangeRecord record = exchange.record();
-        Caller caller = record.caller();
-        limiter.takeShared(
-                caller.headers(),
-                caller::callerNetwork,
-                record::callerBy,
-                quota -> exchange.loop().execute(() -> exchange.quotaArrived(this, quota)));
+        limiter.takeShared(key, quota -> exchange.loop().execute(() -> exchange.quotaArrived(this, quota)));
     }
 
     RateLimiter limiter() {
@@ -45,7 +43,7 @@ final class AwaitedQuota implements ExchangePhase {
         if (now - dueAt < 0) {
             return Decision.Step.WAIT;
         }
-        limiter.sharedTimedOut();
+        limiter.sharedTimedOut(key);
         return Decision.Step.TAKE_LOCAL_PERMIT;
     }
 

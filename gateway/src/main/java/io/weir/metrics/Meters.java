@@ -79,7 +79,8 @@ public enum Meters {
             "weir.rate.limit.shared.up",
             Kind.GAUGE,
             null,
-            "1 if Redis answers, so that shared rate limits count over all gateways; 0 if this gateway counts by itself."),
+            "1 if Redis answers, so that shared rate limits count over all gateways; 0 if this gateway counts by itself."
+                    + " In a cluster, the share of the slots whose node answers."),
     /** Shows how many requests the missing counter concerns; only with {@code weir.rate-limit.redis}. */
     RATE_LIMIT_LOCAL(
             "weir.rate.limit.local",

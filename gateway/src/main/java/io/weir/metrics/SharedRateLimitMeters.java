@@ -1,6 +1,6 @@
 package io.weir.metrics;
 
-import java.util.function.BooleanSupplier;
+import java.util.function.DoubleSupplier;
 import java.util.function.LongSupplier;
 
 /** Meters of the rate limits that all gateways share. */
@@ -11,12 +11,12 @@ public final class SharedRateLimitMeters {
     /**
      * Shows the counter, for as long as this gateway runs.
      *
-     * @param isAvailable whether the counter answers
+     * @param availableShare the share of all keys whose counter answers; 0 to 1
      * @param localDecisions requests that this gateway has decided about by itself
      */
-    public static void show(MeterBook book, BooleanSupplier isAvailable, LongSupplier localDecisions) {
+    public static void show(MeterBook book, DoubleSupplier availableShare, LongSupplier localDecisions) {
         MeterScope scope = book.open();
-        scope.gauge(Meters.RATE_LIMIT_SHARED_UP, () -> isAvailable.getAsBoolean() ? 1 : 0);
+        scope.gauge(Meters.RATE_LIMIT_SHARED_UP, availableShare::getAsDouble);
         scope.counter(Meters.RATE_LIMIT_LOCAL, localDecisions::getAsLong);
     }
 }

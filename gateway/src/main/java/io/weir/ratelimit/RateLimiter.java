@@ -96,31 +96,37 @@ public final class RateLimiter {
         return shared == null ? 0 : shared.timeoutNanos();
     }
 
-    /** A request has waited for the shared counter in vain. */
-    public void sharedTimedOut() {
+    /** A request has waited for the shared counter in vain; it has asked for this key. */
+    public void sharedTimedOut(String sharedKey) {
         if (shared != null) {
-            shared.timedOut();
+            shared.timedOut(sharedKey);
         }
     }
 
     /**
-     * Takes a permit of the bucket that all gateways share, if there is one.
+     * The key of a request's bucket that all gateways share.
      *
      * @param head the request's head as received
      * @param clientNetwork the caller's address, or of an IPv6 address its network; asked only if it is
      *     the key
      * @param callerByClaim the caller as a claim of its verified token names it, null: it does not; asked
      *     only if it is the key
+     */
+    public String sharedKey(
+            HttpHeaders head, Supplier<String> clientNetwork, Function<String, @Nullable String> callerByClaim) {
+        return sharedPrefix + key.outside(key.of(head, clientNetwork, callerByClaim));
+    }
+
+    /**
+     * Takes a permit of the bucket that all gateways share, if there is one.
+     *
+     * @param sharedKey the result of {@link #sharedKey}
      * @param receiver receives the quota on any thread; null: the counter has failed, and {@link #take}
      *     decides. Not called if the counter hangs.
      */
-    public void takeShared(
-            HttpHeaders head,
-            Supplier<String> clientNetwork,
-            Function<String, @Nullable String> callerByClaim,
-            Consumer<@Nullable Quota> receiver) {
+    public void takeShared(String sharedKey, Consumer<@Nullable Quota> receiver) {
         SharedBuckets buckets = Objects.requireNonNull(shared, "shared");
-        buckets.take(sharedPrefix + key.outside(key.of(head, clientNetwork, callerByClaim)), sharedRate)
+        buckets.take(sharedKey, sharedRate)
                 .whenComplete((taken, failure) -> receiver.accept(
                         failure != null
                                 ? null

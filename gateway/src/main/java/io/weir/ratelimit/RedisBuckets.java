@@ -3,23 +3,15 @@ package io.weir.ratelimit;
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.ClientOptions.DisconnectedBehavior;
 import io.lettuce.core.RedisClient;
-import io.lettuce.core.RedisNoScriptException;
 import io.lettuce.core.RedisURI;
-import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.SocketOptions;
 import io.lettuce.core.api.StatefulRedisConnection;
-import io.lettuce.core.api.async.RedisAsyncCommands;
 import io.lettuce.core.codec.StringCodec;
 import io.lettuce.core.metrics.CommandLatencyRecorder;
 import io.lettuce.core.resource.ClientResources;
 import io.lettuce.core.resource.DefaultClientResources;
 import io.netty.util.concurrent.EventExecutor;
-import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
-import java.util.HexFormat;
-import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
@@ -32,8 +24,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Token buckets in Redis. A script takes a permit in one round trip; all requests share one connection, on
- * which commands are pipelined. See the package for the algorithm.
+ * Token buckets in one Redis. A script takes a permit in one round trip; all requests share one connection,
+ * on which commands are pipelined. See the package for the algorithm.
  *
  * <p>A probe each second takes a permit of a bucket of its own, with the same script: it finds Redis again
  * although no request asks, and notices an error that only requests would see, such as a full memory. The
@@ -44,33 +36,10 @@ import org.slf4j.LoggerFactory;
 // there is one at a time. All other changes of the connection and the probe are made by the one thread of
 // `executor`, but for the end of a probe.
 @SuppressWarnings("FutureReturnValueIgnored") // Completion and failure are handled by callbacks.
-public final class RedisBuckets implements SharedBuckets, AutoCloseable {
+public final class RedisBuckets implements RedisCounter {
 
     private static final Logger log = LoggerFactory.getLogger(RedisBuckets.class);
 
-    /**
-     * The generic cell rate algorithm: the bucket's only state is the moment at which it is full, in
-     * microseconds of Redis' own clock. The bucket expires at that moment, since a full one is as a new one.
-     * Returns whether there is a permit, the permits that are left, and the microseconds to the next one.
-     * Half a microsecond is added where a fraction could be lost.
-     */
-    private static final String SCRIPT = """
-            local time = redis.call('TIME')
-            local now = time[1] * 1000000 + time[2]
-            local step = tonumber(ARGV[1])
-            local room = step * tonumber(ARGV[2])
-            local full = math.max(now, tonumber(redis.call('GET', KEYS[1]) or '0')) + step
-            local over = full - now - room
-            if over > 0.5 then
-              return {0, 0, math.ceil(over)}
-            end
-            redis.call('SET', KEYS[1], string.format('%.2f', full), 'PX', math.ceil((full - now) / 1000))
-            local left = math.max(0, -over)
-            local remaining = math.floor((left + 0.5) / step)
-            return {1, remaining, math.ceil(math.max(0, (remaining + 1) * step - left))}
-            """;
-
-    private static final String SHA = sha1(SCRIPT);
     private static final String PROBE_KEY = "probe";
     private static final Rate PROBE_RATE = new Rate(1, 1);
 
@@ -78,7 +47,6 @@ public final class RedisBuckets implements SharedBuckets, AutoCloseable {
     private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(2);
     private static final long PROBE_INTERVAL_MILLIS = 1_000;
     private static final int MAX_SILENCE_SECONDS = 5;
-    private static final long NANOS_PER_MICRO = TimeUnit.MICROSECONDS.toNanos(1);
     private static final int SHUTDOWN_SECONDS = 2;
 
     private final RedisProperties properties;
@@ -150,22 +118,23 @@ public final class RedisBuckets implements SharedBuckets, AutoCloseable {
             return CompletableFuture.failedFuture(new IllegalStateException("not connected"));
         }
         long sentAt = nanoClock.getAsLong();
-        return run(connected.async(), properties.keyPrefix() + key, rate).handle((reply, failure) -> {
-            if (failure != null) {
-                Throwable cause = cause(failure);
-                availability.failed(String.valueOf(cause.getMessage()));
-                throw new CompletionException(cause);
-            }
-            // A late answer is no success: its request has counted a failure already.
-            if (nanoClock.getAsLong() - sentAt <= timeoutNanos) {
-                availability.answered();
-            }
-            return taken(reply);
-        });
+        return RedisScript.run(connected.async(), properties.keyPrefix() + key, rate)
+                .handle((taken, failure) -> {
+                    if (failure != null) {
+                        Throwable cause = RedisScript.cause(failure);
+                        availability.failed(String.valueOf(cause.getMessage()));
+                        throw new CompletionException(cause);
+                    }
+                    // A late answer is no success: its request has counted a failure already.
+                    if (nanoClock.getAsLong() - sentAt <= timeoutNanos) {
+                        availability.answered();
+                    }
+                    return taken;
+                });
     }
 
     @Override
-    public void timedOut() {
+    public void timedOut(String key) {
         availability.failed("no answer in " + properties.timeout().toMillis() + " ms");
     }
 
@@ -174,38 +143,14 @@ public final class RedisBuckets implements SharedBuckets, AutoCloseable {
         localDecisions.increment();
     }
 
-    /** Requests that this gateway has decided about by itself, since the start. */
+    @Override
+    public double availableShare() {
+        return isAvailable() ? 1 : 0;
+    }
+
+    @Override
     public long localDecisions() {
         return localDecisions.sum();
-    }
-
-    private static CompletionStage<List<Long>> run(RedisAsyncCommands<String, String> commands, String key, Rate rate) {
-        String[] keys = {key};
-        String step = Double.toString(rate.microsPerPermit());
-        String burst = Long.toString(rate.burst());
-        CompletionStage<List<Long>> reply =
-                commands.<List<Long>>evalsha(SHA, ScriptOutputType.MULTI, keys, step, burst);
-        return reply.exceptionallyCompose(failure -> cause(failure) instanceof RedisNoScriptException
-                // Once after each start of Redis.
-                ? commands.<List<Long>>eval(SCRIPT, ScriptOutputType.MULTI, keys, step, burst)
-                : CompletableFuture.failedFuture(failure));
-    }
-
-    private static Taken taken(List<Long> reply) {
-        return new Taken(reply.get(0) == 1, reply.get(1), reply.get(2) * NANOS_PER_MICRO);
-    }
-
-    private static Throwable cause(Throwable failure) {
-        return failure instanceof CompletionException && failure.getCause() != null ? failure.getCause() : failure;
-    }
-
-    private static String sha1(String text) {
-        try {
-            byte[] hash = MessageDigest.getInstance("SHA-1").digest(text.getBytes(StandardCharsets.UTF_8));
-            return HexFormat.of().formatHex(hash);
-        } catch (NoSuchAlgorithmException e) {
-            throw new IllegalStateException("every Java platform has SHA-1", e);
-        }
     }
 
     // ---------------------------------------------------------------- connection

@@ -11,7 +11,10 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * {@code weir.rate-limit.redis}: the Redis in which all gateways count together. A change needs a restart.
  *
  * @param uri {@code redis://[[user:]password@]host[:port][/database]}; with TLS {@code rediss://}, whose
- *     certificate must be one that Java trusts. Redis 5 or newer, or Valkey; not a cluster. Required.
+ *     certificate must be one that Java trusts. Redis 5 or newer, or Valkey. With {@code cluster}, a comma
+ *     separates further nodes ({@code redis://one:6379,two:6379}). Required.
+ * @param cluster whether the URI names nodes of a Redis Cluster; any of them leads to the others. If a node
+ *     does not answer, this gateway's own count decides for the keys of its slots alone.
  * @param timeout how long a request waits for the answer; 1ms to 1s. Then the gateway's own count decides.
  *     After five failures in a row no request waits, until Redis answers a probe in this time; there is one
  *     each second.
@@ -21,13 +24,19 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
 public record RedisProperties(
         @NotNull
         @Pattern(
-                regexp = "rediss?://(?:\\S*@)?(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+])(?::\\d{1,5})?(?:/\\d{1,4})?",
+                regexp = "rediss?://(?:\\S*@)?" + RedisProperties.HOST + "(?:," + RedisProperties.HOST
+                        + ")*(?:/\\d{1,4})?",
                 message = "a URI that begins with redis:// or rediss://")
         String uri,
+
+        @DefaultValue("false") boolean cluster,
 
         @DefaultValue("20ms") @DurationMin(millis = 1) @DurationMax(seconds = 1)
         Duration timeout,
 
         @DefaultValue("weir:rate-limit:")
         @Pattern(regexp = "[!-~]{1,64}", message = "1 to 64 characters of visible ASCII")
-        String keyPrefix) {}
+        String keyPrefix) {
+
+    private static final String HOST = "(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+])(?::\\d{1,5})?";
+}

@@ -22,7 +22,10 @@ public interface SharedBuckets {
      */
     record Taken(boolean isAllowed, long remaining, long nanosToNextPermit) {}
 
-    /** Whether the counter answers, as far as is known. If not, {@link #take} must not be waited for. */
+    /**
+     * Whether the counter answers, as far as is known. If not, {@link #take} must not be waited for. If a
+     * part of it answers, {@code take} fails at once for the keys of the others.
+     */
     boolean isAvailable();
 
     /** How long a request waits for an answer. */
@@ -34,8 +37,8 @@ public interface SharedBuckets {
      */
     CompletionStage<Taken> take(String key, Rate rate);
 
-    /** A request has waited for {@link #timeoutNanos} in vain. */
-    void timedOut();
+    /** A request for a key has waited for {@link #timeoutNanos} in vain. */
+    void timedOut(String key);
 
     /** The gateway has decided about a request by its own count, since the counter did not answer. */
     void decidedLocally();

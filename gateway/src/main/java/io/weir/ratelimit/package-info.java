@@ -61,10 +61,17 @@
  * buckets do not know of each other, so a caller may have its burst once more when Redis goes or comes back.
  * Nothing of Lettuce is loaded unless Redis is configured.
  *
- * <p>Limitations: without Redis, several gateways together let through a multiple. Redis Cluster is not
- * supported. A caller can choose the value of any header field that no proxy in front of the gateway sets or
- * verifies. A request that authentication refuses takes no permit: no rate limit bounds invalid tokens. On
- * the general door, Spring Cloud Gateway's filters run before the limit.
+ * <p><b>Redis Cluster</b> ({@link io.weir.ratelimit.RedisClusterBuckets}): the script has one key, so it runs
+ * in the node of the key's slot, and Lettuce's client of clusters finds that node. Each node has its own
+ * availability and probe: a node that is down concerns the keys of its slots alone, and nobody waits for it.
+ * The gauge of the counter shows the share of the slots whose node answers. Rejected alternative: a
+ * connection of our own to each node; it would have to follow slots that move.
+ *
+ * <p>Limitations: without Redis, several gateways together let through a multiple. In a cluster that requires
+ * full coverage, one lost node without a replica ends the common count of all keys. A caller can choose the
+ * value of any header field that no proxy in front of the gateway sets or verifies. A request that
+ * authentication refuses takes no permit: no rate limit bounds invalid tokens. On the general door, Spring
+ * Cloud Gateway's filters run before the limit.
  */
 @NullMarked
 package io.weir.ratelimit;

@@ -51,7 +51,8 @@ class AwaitedQuotaTest {
         }
 
         @Override
-        public void timedOut() {
+        public void timedOut(String key) {
+            assertThat(keys.getLast()).startsWith(key + " ");
             timeouts++;
         }
 

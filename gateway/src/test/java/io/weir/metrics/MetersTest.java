@@ -147,7 +147,7 @@ class MetersTest {
                     () -> 0));
             Route observed = fixture.route(fixture.backend(backend), null, route);
             FaultMeters.show(book, () -> 1);
-            SharedRateLimitMeters.show(book, () -> true, () -> 1);
+            SharedRateLimitMeters.show(book, () -> 1, () -> 1);
             backend.faultInjected(FaultType.HANG);
             fixture.refused(observed, ObservedGateway.caller(), Duration.ZERO);
             for (String outcome : ExchangeOutcomes.words()) {

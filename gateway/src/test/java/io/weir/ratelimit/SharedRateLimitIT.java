@@ -65,7 +65,8 @@ class SharedRateLimitIT {
                 .route("ends", "orders", LIMIT)
                 .route("hangs", "orders", LIMIT)
                 .start();
-        other = new RedisBuckets(new RedisProperties(redis.uri(), Duration.ofSeconds(1), "test:"), System::nanoTime);
+        other = new RedisBuckets(
+                new RedisProperties(redis.uri(), false, Duration.ofSeconds(1), "test:"), System::nanoTime);
         await().until(other::isAvailable);
         awaitShared(1);
     }
@@ -116,8 +117,10 @@ class SharedRateLimitIT {
         RateLimitProperties properties =
                 new RateLimitProperties("header:X-Api-Key", 3, Duration.ofHours(1), null, 1_000, true, true);
         CompletableFuture<Quota> taken = new CompletableFuture<>();
-        RateLimiter.of(door.id(route), properties, null, other, System::nanoTime)
-                .takeShared(new DefaultHttpHeaders().set("X-Api-Key", key), () -> "", claim -> null, taken::complete);
+        RateLimiter limiter = RateLimiter.of(door.id(route), properties, null, other, System::nanoTime);
+        limiter.takeShared(
+                limiter.sharedKey(new DefaultHttpHeaders().set("X-Api-Key", key), () -> "", claim -> null),
+                taken::complete);
         return taken.join();
     }
 

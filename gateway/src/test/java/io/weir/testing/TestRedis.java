@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 
 /** A real Redis, Debian's, on a free port of the loopback interface. It keeps nothing on disk. */
@@ -14,37 +15,70 @@ public final class TestRedis implements AutoCloseable {
     private static final Path SERVER = Path.of("/usr/bin/redis-server");
 
     private final int port;
+    private final List<String> options;
     private Process process;
 
-    private TestRedis(int port) throws IOException {
+    private TestRedis(int port, List<String> options) throws IOException {
         this.port = port;
-        this.process = startProcess(port);
+        this.options = options;
+        this.process = startProcess();
     }
 
     /** Starts one. Skips the test if Redis is not installed, unless {@code -Dredis=required}. */
     public static TestRedis start() throws IOException {
+        return start(List.of());
+    }
+
+    /** Starts a node of a cluster, whose state is in a directory. Skips the test as {@link #start()} does. */
+    static TestRedis startNode(Path directory) throws IOException {
+        return start(List.of(
+                "--dir",
+                directory.toString(),
+                "--cluster-enabled",
+                "yes",
+                "--cluster-port",
+                Integer.toString(FreePort.next()),
+                "--cluster-node-timeout",
+                "2000",
+                // A node that is down concerns its own slots only.
+                "--cluster-require-full-coverage",
+                "no"));
+    }
+
+    private static TestRedis start(List<String> options) throws IOException {
         boolean isInstalled = Files.isExecutable(SERVER);
         if ("required".equals(System.getProperty("redis"))) {
             assertThat(isInstalled).as("%s is installed", SERVER).isTrue();
         }
         assumeTrue(isInstalled, () -> "no " + SERVER + ": apt-get install redis-server");
-        return new TestRedis(FreePort.next());
+        return new TestRedis(FreePort.next(), options);
     }
 
-    private static Process startProcess(int port) throws IOException {
-        return new ProcessBuilder(
-                        SERVER.toString(),
-                        "--port",
-                        Integer.toString(port),
-                        "--bind",
-                        "127.0.0.1",
-                        "--save",
-                        "",
-                        "--appendonly",
-                        "no")
+    private Process startProcess() throws IOException {
+        List<String> command = new ArrayList<>(List.of(
+                SERVER.toString(),
+                "--port",
+                Integer.toString(port),
+                "--bind",
+                "127.0.0.1",
+                "--save",
+                "",
+                "--appendonly",
+                "no"));
+        command.addAll(options);
+        return new ProcessBuilder(command)
                 .redirectErrorStream(true)
                 .redirectOutput(ProcessBuilder.Redirect.DISCARD)
                 .start();
+    }
+
+    int port() {
+        return port;
+    }
+
+    /** The option of a node of a cluster. */
+    int clusterPort() {
+        return Integer.parseInt(options.get(options.indexOf("--cluster-port") + 1));
     }
 
     /** Its URI. */
@@ -59,7 +93,7 @@ public final class TestRedis implements AutoCloseable {
 
     /** Redis is back, without its data. */
     public void startAgain() throws IOException {
-        process = startProcess(port);
+        process = startProcess();
     }
 
     /** Redis keeps its connections, and answers nothing. */

@@ -63,6 +63,9 @@ final class ConsistencyCheck {
                 .filter(entry -> !hasTrustedProxies())
                 .ifPresent(entry -> report(
                         entry, "also weir.edge.trusted-proxies, since the field is used only from trusted proxies"));
+        validValues
+                .explicit("weir.rate-limit.redis.uri")
+                .ifPresent(uri -> checkRedis(uri, String.valueOf(uri.value())));
         validValues.names("weir.backends").keySet().forEach(name -> {
             checkBackend(name);
             checkTenants(name, routes);
@@ -96,6 +99,17 @@ final class ConsistencyCheck {
     /** The id as a YAML key that Spring Boot does not change. */
     private static String toYamlKey(String id) {
         return id.chars().allMatch(c -> Character.isLetterOrDigit(c) || c == '-' || c == '_') ? id : "\"[" + id + "]\"";
+    }
+
+    private void checkRedis(Entry uri, String text) {
+        boolean isCluster = validValues
+                .value("weir.rate-limit.redis.cluster", Boolean.class)
+                .orElse(false);
+        if (!isCluster && text.indexOf(',', text.lastIndexOf('@')) >= 0) {
+            report(uri, "one host, or also weir.rate-limit.redis.cluster: true");
+        } else if (isCluster && text.matches(".*/\\d+")) {
+            report(uri, "no database, since a cluster has only one");
+        }
     }
 
     private void checkBackend(String name) {

@@ -217,6 +217,26 @@ class ConsistencyCheckTest {
                                 null,
                                 "requires nothing; expected: issuers, or client-certificate: true")),
                 row(
+                        "several nodes without a cluster",
+                        """
+                        weir.rate-limit.redis.uri: redis://one:6379,two:6379
+                        """,
+                        problem(
+                                1,
+                                "weir.rate-limit.redis.uri",
+                                "redis://one:6379,two:6379",
+                                "expected: one host, or also weir.rate-limit.redis.cluster: true")),
+                row(
+                        "a database of a cluster",
+                        """
+                        weir.rate-limit.redis: { uri: "redis://one:6379,two/1", cluster: true }
+                        """,
+                        problem(
+                                1,
+                                "weir.rate-limit.redis.uri",
+                                "redis://one:6379,two/1",
+                                "expected: no database, since a cluster has only one")),
+                row(
                         "such protections in one line",
                         """
                         spring.cloud.gateway.server.webflux.routes:
