@@ -3,6 +3,8 @@ package io.weir.door;
 import io.netty.channel.Channel;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaders;
+import io.netty.handler.codec.http.HttpMethod;
+import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.util.AttributeKey;
 import io.netty.util.NetUtil;
 import io.weir.authentication.ReservedFields;
@@ -13,6 +15,7 @@ import io.weir.edge.EdgeProperties;
 import io.weir.edge.Forwarding;
 import io.weir.edge.HopByHop;
 import io.weir.edge.MalformedTargetException;
+import io.weir.edge.MaxForwards;
 import io.weir.edge.RequestTarget;
 import io.weir.edge.VirtualHosts;
 import io.weir.engine.Engine;
@@ -162,6 +165,8 @@ public final class FrontDoor implements HttpHandler {
             // Before the match: no predicate, filter or backend sees a forged field.
             reserved.removeFrom(in.requestHeaders());
         }
+        // Before the match: predicates of both doors see the same field.
+        boolean mayBeForwarded = MaxForwards.lower(in.method(), in.requestHeaders());
         WeightedGroups.Draw draw = current.weights().isEmpty()
                 ? null
                 : new WeightedGroups.Draw(in.requestHeaders(), () -> callerNetwork(in));
@@ -175,6 +180,9 @@ public final class FrontDoor implements HttpHandler {
             if (asked == RouteTable.Other.GENERAL) {
                 match = asked;
             }
+        }
+        if (!mayBeForwarded && match != RouteTable.Other.NONE) {
+            return answerAsLastRecipient(inbound(in, out, target, NONE), arrivedAtNanos);
         }
         return switch (match) {
             case RouteTable.Compiled compiled -> serve(compiled.route(), in, out, target, reserved, arrivedAtNanos);
@@ -193,6 +201,19 @@ public final class FrontDoor implements HttpHandler {
             }
             case RouteTable.Other.NONE -> refuse(Refusal.of(Reason.NO_ROUTE, null), inbound(in, out, target, NONE));
         };
+    }
+
+    /**
+     * Answers a request that must not be forwarded. A TRACE is refused: its answer would show the fields that
+     * proxies in front of the gateway have added.
+     */
+    private Mono<Void> answerAsLastRecipient(InboundRequest inbound, long arrivedAtNanos) {
+        if (HttpMethod.TRACE.equals(inbound.request().method())) {
+            return refuse(Refusal.of(Reason.BAD_REQUEST, "max-forwards: 0 (expected: more, for TRACE)"), inbound);
+        }
+        inbound.completeOwnHead(HttpResponseStatus.NO_CONTENT);
+        listener.answered(NONE, HttpResponseStatus.NO_CONTENT.code(), engine.nanoTime() - arrivedAtNanos, inbound);
+        return inbound.response().send().doOnSuccess(nothing -> inbound.limitReadTime());
     }
 
     /** A trusted proxy opens its connections for itself, not for one of the hosts. */

@@ -16,6 +16,7 @@ import java.net.SocketTimeoutException;
 import java.nio.charset.StandardCharsets;
 import java.util.Locale;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -190,6 +191,52 @@ class HttpSemanticsIT {
             backend.next();
         }
         gateway.assertNothingHeld();
+    }
+
+    // ---------------------------------------------------------------- Max-Forwards
+
+    @Door.Each
+    void countsItselfInMaxForwards(Door door) throws IOException {
+        backend.behave((request, conversation) -> {
+            conversation.drain(request);
+            conversation.answer(200, request.method() + " " + request.header("max-forwards"));
+        });
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            for (String method : new String[] {"OPTIONS", "TRACE"}) {
+                assertThat(caller.request(method, door.path(BACKEND, "m"), "Max-Forwards: 3")
+                                .text())
+                        .isEqualTo(method + " 2");
+                assertThat(caller.request(method, door.path(BACKEND, "m"), "Max-Forwards: 1")
+                                .text())
+                        .isEqualTo(method + " 0");
+            }
+            assertThat(caller.request("GET", door.path(BACKEND, "m"), "Max-Forwards: 0")
+                            .text())
+                    .as("other methods ignore it")
+                    .isEqualTo("GET 0");
+        }
+    }
+
+    @Door.Each
+    void answersRequestsThatMustNotBeForwarded(Door door) throws IOException {
+        AtomicInteger forwarded = new AtomicInteger();
+        backend.behave((request, conversation) -> {
+            forwarded.incrementAndGet();
+            TestBackend.ECHO.serve(request, conversation);
+        });
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            TestCaller.Answer options = caller.request("OPTIONS", door.path(BACKEND, "m"), "Max-Forwards: 0");
+            assertThat(options.status()).isEqualTo(204);
+            assertThat(options.header("x-request-id")).isNotEmpty();
+
+            TestCaller.Answer trace = caller.request("TRACE", door.path(BACKEND, "m"), "Max-Forwards: 0");
+            assertThat(trace.status()).isEqualTo(400);
+            assertThat(trace.reason()).isEqualTo(Reason.BAD_REQUEST.word());
+
+            assertThat(forwarded).hasValue(0);
+            assertThat(caller.request("OPTIONS", door.path(BACKEND, "m")).status())
+                    .isEqualTo(200);
+        }
     }
 
     // ---------------------------------------------------------------- heads
