@@ -191,6 +191,7 @@ final class Http1Guard extends ChannelDuplexHandler implements CallerConnection.
         } else {
             if (message instanceof HttpResponse response) {
                 state.responseBegins(response);
+                DateField.SYSTEM.addIfMissing(response.headers());
             }
             if (message instanceof LastHttpContent) {
                 writeEnd(context, message, promise);

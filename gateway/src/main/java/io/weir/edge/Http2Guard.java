@@ -222,6 +222,7 @@ final class Http2Guard extends ChannelDuplexHandler implements CallerConnection.
         HttpHeaders fields = new DefaultHttpHeaders();
         HttpResponseStatus status;
         fields.set(RequestId.X_REQUEST_ID, requestId);
+        DateField.SYSTEM.addIfMissing(fields);
         if (isGrpc(head)) {
             status = HttpResponseStatus.OK;
             Problem.writeGrpc(bad, fields);

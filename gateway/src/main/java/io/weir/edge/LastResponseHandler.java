@@ -89,6 +89,7 @@ public final class LastResponseHandler extends ChannelOutboundHandlerAdapter {
         FullHttpResponse response = new DefaultFullHttpResponse(
                 HttpVersion.HTTP_1_1, refusal.reason().status(), body);
         Problem.writeHead(refusal, response.headers());
+        DateField.SYSTEM.addIfMissing(response.headers());
         response.headers()
                 .set(RequestId.X_REQUEST_ID, requestId)
                 .setInt(HttpHeaderNames.CONTENT_LENGTH, body.readableBytes());

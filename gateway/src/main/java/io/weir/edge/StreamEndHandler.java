@@ -20,6 +20,8 @@ import reactor.netty.NettyPipeline;
  * <p>A stream is closed by its last frame, and so before Reactor Netty reports the flush of that frame. A
  * closed stream alone does not tell whether the response is complete, or the caller has cancelled it.
  *
+ * <p>It adds the {@link DateField} to the response, which {@link Http1Guard} does on HTTP/1.
+ *
  * <p>It also closes a stream whose caller has left. Netty's stream does not notice that while a part of the
  * request's body is unread: its exchange would hold its permit until the deadline.
  *
@@ -67,7 +69,11 @@ public final class StreamEndHandler extends ChannelDuplexHandler {
 
     @Override
     public void write(ChannelHandlerContext context, Object message, ChannelPromise promise) {
-        boolean isEnd = message instanceof LastHttpContent && !isInformational(message);
+        boolean isInformational = isInformational(message);
+        if (message instanceof HttpResponse response && !isInformational) {
+            DateField.SYSTEM.addIfMissing(response.headers());
+        }
+        boolean isEnd = message instanceof LastHttpContent && !isInformational;
         context.write(message, isEnd ? LastResponseHandler.noteFlush(promise) : promise);
     }
 

@@ -871,6 +871,7 @@ class DoorsDifferentialIT {
                     text.replace(id, "<id>")
                             .replace("x-door: " + door.word(), "x-door: <door>")
                             .replaceAll("dur=\\d+\\.\\d{3}", "dur=<ms>")
+                            .replaceAll("(?m)^date: .*$", "date: <date>")
                             .replaceAll("(?m)^x-request-timeout: .*$", "x-request-timeout: <ms>")
                             .replaceAll("(?m)^sec-websocket-key: .*$", "sec-websocket-key: <key>"));
         }

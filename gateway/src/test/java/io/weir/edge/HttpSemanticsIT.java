@@ -29,6 +29,8 @@ import org.junit.jupiter.api.extension.ExtendWith;
 class HttpSemanticsIT {
 
     private static final String BACKEND = "orders";
+    private static final String IMF_FIXDATE =
+            "(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \\d\\d [A-Z][a-z]{2} \\d{4} \\d\\d:\\d\\d:\\d\\d GMT";
 
     private static TestBackend backend;
     private static TestGateway gateway;
@@ -240,6 +242,37 @@ class HttpSemanticsIT {
     }
 
     // ---------------------------------------------------------------- heads
+
+    @Door.Each
+    void datesAnswersWithoutADate(Door door) throws IOException {
+        String date = "Sun, 06 Nov 1994 08:49:37 GMT";
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            assertThat(caller.request("GET", door.path(BACKEND, "t")).header("date"))
+                    .as("the backend has sent none")
+                    .matches(IMF_FIXDATE);
+            assertThat(caller.request("GET", "/no/route").header("date"))
+                    .as("the gateway's own")
+                    .matches(IMF_FIXDATE);
+            answerWith("HTTP/1.1 200 OK\r\nDate: " + date + "\r\nContent-Length: 2\r\n\r\nok");
+            assertThat(caller.request("GET", door.path(BACKEND, "t")).header("date"))
+                    .as("the backend's")
+                    .isEqualTo(date);
+            caller.send("GET / HTTP/1.1\r\n\r\n");
+            assertThat(caller.answer().header("date")).as("of the edge").matches(IMF_FIXDATE);
+        }
+        try (RawHttp2Client client = new RawHttp2Client(RawHttp1Client.to(gateway.port()))) {
+            client.headers(1, RawHttp2Client.get(door.path(BACKEND, "t")), true);
+            assertThat(client.next()).isEqualTo("headers 1 200");
+            assertThat(String.valueOf(client.lastHeaders().get("date"))).isEqualTo(date);
+            assertThat(client.next()).startsWith("data 1 ok");
+        }
+        backend.behave(TestBackend.ECHO);
+        try (RawHttp2Client client = new RawHttp2Client(RawHttp1Client.to(gateway.port()))) {
+            client.headers(1, RawHttp2Client.get(door.path(BACKEND, "t")), true);
+            assertThat(client.next()).isEqualTo("headers 1 200");
+            assertThat(String.valueOf(client.lastHeaders().get("date"))).matches(IMF_FIXDATE);
+        }
+    }
 
     @Door.Each
     void passesOnTheChallengeOfA407(Door door) throws IOException {
