@@ -131,8 +131,16 @@ public final class RedisClusterBuckets implements RedisCounter {
     static List<RedisURI> seeds(String uri) {
         int from = Math.max(uri.indexOf("//") + 2, uri.lastIndexOf('@') + 1);
         return Arrays.stream(uri.substring(from).split(",", -1))
-                .map(host -> RedisURI.create(uri.substring(0, from) + host))
+                .map(host -> seed(uri.substring(0, from) + host))
                 .toList();
+    }
+
+    private static RedisURI seed(String uri) {
+        RedisURI seed = RedisURI.create(uri);
+        // A node that accepts connections and does not answer would delay a look-up of the topology, and so a
+        // fail-over, by the default of a minute.
+        seed.setTimeout(CONNECT_TIMEOUT);
+        return seed;
     }
 
     // ---------------------------------------------------------------- permits
