@@ -1,5 +1,6 @@
 package io.weir.perf.run;
 
+import io.weir.perf.result.Request;
 import io.weir.perf.result.ResultWriter;
 import io.weir.perf.result.RunResult;
 import io.weir.perf.result.RunResult.Assertion;
@@ -13,10 +14,12 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableMap;
 import java.util.OptionalDouble;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.Callable;
+import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.ToLongFunction;
@@ -47,6 +50,9 @@ public final class ExperimentContext implements AutoCloseable {
     private final TestServers servers = new TestServers(this);
     private final List<String> notes = new ArrayList<>();
     private final List<Step> endedSteps = new ArrayList<>();
+    /** The ids of all steps by their begin; the load's threads read them. */
+    private final NavigableMap<Long, String> begunSteps = new ConcurrentSkipListMap<>();
+
     private final CountDownLatch closed = new CountDownLatch(1);
     private volatile boolean aborted;
     private boolean stopped;
@@ -123,6 +129,7 @@ public final class ExperimentContext implements AutoCloseable {
     public void beginStep(long atMillis, String label, String x) {
         endStep(atMillis);
         int number = endedSteps.size() + 1;
+        begunSteps.put(atMillis, Integer.toString(number));
         step = new Step(Integer.toString(number), label, x, atMillis, atMillis, label);
         progress.activity(label);
     }
@@ -176,25 +183,37 @@ public final class ExperimentContext implements AutoCloseable {
     }
 
     /**
-     * Runs a load of this process as one step: records its requests, its share of the host's cores, and how
-     * late it was at most. The backends of such a load share this process.
+     * Runs a load of this process: records its requests, its share of the host's cores in its busiest step,
+     * and how late it was. The backends of such a load share this process. The load begins as a step of its
+     * label, and may {@linkplain #beginStep(String) begin} further ones.
      */
     public <T> T ownLoad(String label, Callable<T> load) throws Exception {
         sampler.watch(OWN_LOAD, ProcessHandle.current().pid());
         models.add("open");
         results.property("load.model", String.join(", ", models));
+        int before = endedSteps.size();
         beginStep(label);
-        Step own = step;
+        String first = step.id();
         long offset = nowMillis() - OpenLoad.nowMillis();
-        OpenLoad.recordTo(request -> results.add(request.in(own.id()).later(offset)));
+        OpenLoad.recordTo(request -> {
+            Request own = request.later(offset);
+            Map.Entry<Long, String> of = begunSteps.floorEntry(own.atMillis());
+            results.add(own.in(of == null ? first : of.getValue()));
+        });
         try {
             return load.call();
         } finally {
             OpenLoad.recordTo(request -> {});
             endStep();
-            double busy = sampler.busyCores(OWN_LOAD, own.id()).orElse(Double.NaN);
+            double busy = endedSteps.stream()
+                    .skip(before)
+                    .filter(one -> !one.label().equals(RunResult.WARM_UP))
+                    .flatMapToDouble(one -> sampler.busyCores(OWN_LOAD, one.id()).stream())
+                    .max()
+                    .orElse(Double.NaN);
             fact("generator." + label + ".busy", 100 * busy / Host.cores().size(), "% of all cores, with backends");
-            fact("generator." + label + ".delay.max", (double) OpenLoad.latestMillis(), "ms");
+            fact("generator." + label + ".delay.p99", (double) OpenLoad.delayP99Millis(), "ms");
+            fact("generator." + label + ".delay.longest", (double) OpenLoad.latestMillis(), "ms");
         }
     }
 

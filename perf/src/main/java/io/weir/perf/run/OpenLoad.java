@@ -9,9 +9,13 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.concurrent.atomic.LongAccumulator;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
+import java.util.function.IntFunction;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 import reactor.netty.http.client.HttpClient;
 import reactor.netty.resources.ConnectionProvider;
@@ -25,6 +29,9 @@ public final class OpenLoad {
     private static final long ORIGIN = System.nanoTime();
     private static final long COLD_NANOS = TimeUnit.SECONDS.toNanos(10);
     private static final LongAccumulator LATEST_NANOS = new LongAccumulator(Math::max, 0);
+    /** The requests by the milliseconds of their delay; the last element counts all longer ones. */
+    private static final AtomicLongArray DELAYS = new AtomicLongArray(1001);
+
     private static volatile Consumer<Request> recorder = request -> {};
 
     private final HttpClient client;
@@ -32,6 +39,11 @@ public final class OpenLoad {
     private final Duration timeout;
     private final int answerBytes;
     private final int retries;
+    private final @Nullable NumberedField field;
+    private final boolean recorded;
+
+    /** A field whose value depends on the number of the request, from 0 on. */
+    private record NumberedField(String name, IntFunction<String> value) {}
 
     /**
      * A load on a server of this machine.
@@ -50,25 +62,47 @@ public final class OpenLoad {
                 paths,
                 timeout,
                 answerBytes,
-                0);
+                0,
+                null,
+                true);
     }
 
-    private OpenLoad(HttpClient client, List<String> paths, Duration timeout, int answerBytes, int retries) {
+    private OpenLoad(
+            HttpClient client,
+            List<String> paths,
+            Duration timeout,
+            int answerBytes,
+            int retries,
+            @Nullable NumberedField field,
+            boolean recorded) {
         this.client = client;
         this.paths = List.copyOf(paths);
         this.timeout = timeout;
         this.answerBytes = answerBytes;
         this.retries = retries;
+        this.field = field;
+        this.recorded = recorded;
     }
 
     /** The same load with a field in the head of each request. */
     public OpenLoad withHeader(String name, String value) {
-        return new OpenLoad(client.headers(headers -> headers.set(name, value)), paths, timeout, answerBytes, retries);
+        HttpClient with = client.headers(headers -> headers.set(name, value));
+        return new OpenLoad(with, paths, timeout, answerBytes, retries, field, recorded);
+    }
+
+    /** The same load with a field whose value depends on the number of the request, from 0 on. */
+    public OpenLoad withHeaders(String name, IntFunction<String> value) {
+        return new OpenLoad(client, paths, timeout, answerBytes, retries, new NumberedField(name, value), recorded);
+    }
+
+    /** The same load; its requests are no rows of an experiment. */
+    public OpenLoad unrecorded() {
+        return new OpenLoad(client, paths, timeout, answerBytes, retries, field, false);
     }
 
     /** The same load; a failed request is repeated at once, at most that many times, until it succeeds. */
     public OpenLoad withRetries(int count) {
-        return new OpenLoad(client, paths, timeout, answerBytes, count);
+        return new OpenLoad(client, paths, timeout, answerBytes, count, field, recorded);
     }
 
     /**
@@ -76,6 +110,22 @@ public final class OpenLoad {
      */
     public static long latestMillis() {
         return TimeUnit.NANOSECONDS.toMillis(LATEST_NANOS.get());
+    }
+
+    /**
+     * How late 99 % of the requests of all loads were sent at most, except in the first seconds; one second
+     * if it was longer.
+     */
+    static long delayP99Millis() {
+        long total = IntStream.range(0, DELAYS.length()).mapToLong(DELAYS::get).sum();
+        long inTime = 0;
+        for (int millis = 0; millis < DELAYS.length(); millis++) {
+            inTime += DELAYS.get(millis);
+            if (100 * inTime >= 99 * total) {
+                return millis;
+            }
+        }
+        return DELAYS.length() - 1L;
     }
 
     /** Passes each completed request of all loads to a recorder, from any thread. */
@@ -120,9 +170,12 @@ public final class OpenLoad {
                     LockSupport.parkNanos(early);
                 }
                 if (due - ORIGIN > COLD_NANOS) {
-                    LATEST_NANOS.accumulate(System.nanoTime() - due);
+                    long delay = System.nanoTime() - due;
+                    LATEST_NANOS.accumulate(delay);
+                    long millis = TimeUnit.NANOSECONDS.toMillis(delay);
+                    DELAYS.incrementAndGet(Math.clamp(millis, 0, DELAYS.length() - 1));
                 }
-                sent.add(send(due, paths.get(i % paths.size())).toFuture());
+                sent.add(send(numbered(i), due, paths.get(i % paths.size())).toFuture());
             }
             result.complete(
                     new Requests(sent.stream().map(CompletableFuture::join).toList()));
@@ -130,8 +183,15 @@ public final class OpenLoad {
         return result;
     }
 
-    private Mono<Request> send(long due, String path) {
-        return client.get()
+    private HttpClient numbered(int request) {
+        NumberedField own = field;
+        return own == null
+                ? client
+                : client.headers(headers -> headers.set(own.name(), own.value().apply(request)));
+    }
+
+    private Mono<Request> send(HttpClient from, long due, String path) {
+        return from.get()
                 .uri(path)
                 .responseSingle((head, body) -> body.defaultIfEmpty(Unpooled.EMPTY_BUFFER)
                         .map(bytes -> outcome(
@@ -144,7 +204,11 @@ public final class OpenLoad {
                 .takeUntil(Request.SUCCESS::equals)
                 .last()
                 .map(outcome -> new Request("", millis(due), (System.nanoTime() - due) / 1000, path, outcome))
-                .doOnNext(recorder);
+                .doOnNext(request -> {
+                    if (recorded) {
+                        recorder.accept(request);
+                    }
+                });
     }
 
     private String outcome(int status, String proxyStatus, int bytes) {

@@ -36,8 +36,31 @@ class OwnLoadTest {
         assertThat(rows("requests"))
                 .hasSize(3)
                 .allSatisfy(row -> assertThat(row).startsWith("1,").endsWith(",/mvc/1,success"));
-        assertThat(rows("facts")).anyMatch(row -> row.startsWith("generator.made-up.delay.max,"));
+        assertThat(rows("facts")).anyMatch(row -> row.startsWith("generator.made-up.delay.p99,"));
         assertThat(Files.readAllLines(directory.resolve("raw/run.properties"))).contains("load.model=open");
+    }
+
+    @Test
+    void countsARequestInTheStepInWhichItWasSent() throws Exception {
+        CpuAllocation allocation = CpuAllocation.divide(List.of(0), 1, 1, false, false);
+        try (ExperimentContext context = TestContext.create(directory, allocation, Optional.empty());
+                LightBackend backend = LightBackend.answeringOk(request -> Mono.empty())) {
+            OpenLoad load = new OpenLoad(backend.port(), List.of("/mvc/1"), 10, Duration.ofSeconds(5), 2);
+
+            context.ownLoad("made-up", () -> {
+                load.burst(2).join();
+                // Later than the time at which those were due.
+                context.beginStep(context.nowMillis() + 100, "second", "");
+                return load.run(10, Duration.ofMillis(500)).size()
+                        + load.unrecorded().burst(3).join().size();
+            });
+        }
+
+        assertThat(rows("requests"))
+                .hasSize(7)
+                .anyMatch(row -> row.startsWith("1,"))
+                .anyMatch(row -> row.startsWith("2,"));
+        assertThat(rows("steps")).extracting(row -> row.substring(0, 3)).containsExactly("1,m", "2,s");
     }
 
     private List<String> rows(String file) throws Exception {
