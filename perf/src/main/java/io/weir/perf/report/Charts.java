@@ -1,5 +1,6 @@
 package io.weir.perf.report;
 
+import io.weir.perf.result.OutcomeKind;
 import java.awt.Color;
 import java.awt.image.BufferedImage;
 import java.io.IOException;
@@ -7,7 +8,7 @@ import java.nio.file.Path;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
-import javax.imageio.ImageIO;
+import java.util.stream.Stream;
 import org.knowm.xchart.BitmapEncoder;
 import org.knowm.xchart.CategoryChart;
 import org.knowm.xchart.XYChart;
@@ -29,6 +30,11 @@ record Charts(Path directory, List<Plot> written) {
         new Color(0x0b5cd6), new Color(0xa46200), new Color(0x1f7d52), new Color(0xcc2b38),
         new Color(0x8457c2), new Color(0x1f9aa8), new Color(0x7a5230), new Color(0xd14d9c)
     };
+
+    /** The colours of lines and areas. */
+    private static final List<Color> COLOURS = Stream.concat(
+                    Stream.of(OutcomeKind.values()).flatMap(OutcomeKind::shades), Stream.of(SERIES))
+            .toList();
 
     /** The number of series with different colours. */
     static final int MAX_SERIES = SERIES.length;
@@ -114,7 +120,7 @@ record Charts(Path directory, List<Plot> written) {
 
     void save(BufferedImage image, String name, String title) throws IOException {
         String file = name.replaceAll("[^A-Za-z0-9._-]+", "-") + ".png";
-        ImageIO.write(image, "png", directory.resolve(file).toFile());
+        IndexedImage.write(image, COLOURS, directory.resolve(file));
         written.add(new Plot("plots/" + file, title));
     }
 }

@@ -111,13 +111,21 @@ public record CsvTable<T extends Record>(String file, Class<T> type) {
         }
     }
 
-    /** Writes all rows to a compressed file in a directory. */
-    void compress(Path directory, List<T> rows) throws IOException {
+    /** Writes all rows to the file in a directory. */
+    void write(Path directory, List<T> rows) throws IOException {
+        try (SequenceWriter writer = create(directory)) {
+            writer.writeAll(rows);
+        }
+    }
+
+    /** Writes all rows to a compressed file in a directory; returns its size. */
+    long compress(Path directory, List<T> rows) throws IOException {
         Writer out = new OutputStreamWriter(
                 new GZIPOutputStream(Files.newOutputStream(compressed(directory))), StandardCharsets.UTF_8);
         try (SequenceWriter writer = write(out)) {
             writer.writeAll(rows);
         }
+        return Files.size(compressed(directory));
     }
 
     /** Reads the resource of that name in this jar. */

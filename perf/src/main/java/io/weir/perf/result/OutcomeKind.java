@@ -6,6 +6,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
@@ -34,6 +35,11 @@ public enum OutcomeKind {
 
     public Color colour() {
         return new Color(rgb);
+    }
+
+    /** The colours of the first outcomes of this kind; few runs have more. */
+    public Stream<Color> shades() {
+        return IntStream.range(0, 6).mapToObj(index -> shade(colour(), index));
     }
 
     /** An outcome that is not the gateway's word is the caller's view of a failure. */

@@ -2,6 +2,9 @@ package io.weir.perf.result;
 
 import io.weir.perf.result.RunResult.ProcessSample;
 import io.weir.perf.result.RunResult.Step;
+import java.math.BigDecimal;
+import java.math.MathContext;
+import java.nio.file.Path;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -29,12 +32,19 @@ import java.util.stream.Collectors;
  */
 public final class RunFigures {
 
+    private static final MathContext DIGITS = new MathContext(6);
+
     private final Map<String, Double> values = new LinkedHashMap<>();
 
     private RunFigures() {}
 
+    /** The figures of a kept run are those that it was kept with. */
     public static RunFigures of(RunResult run) {
         RunFigures figures = new RunFigures();
+        KeptRun.FIGURES.readIfPresent(run.directory()).forEach(one -> figures.values.put(one.name(), one.value()));
+        if (!figures.values.isEmpty()) {
+            return figures;
+        }
         Map<String, Requests> requests = run.requests().by(Request::step);
         Map<String, List<ProcessSample>> samples =
                 run.processes().stream().collect(Collectors.groupingBy(ProcessSample::step));
@@ -52,6 +62,27 @@ public final class RunFigures {
         }
         run.facts().forEach(fact -> figures.values.put(fact.name(), fact.value()));
         return figures;
+    }
+
+    /** The facts alone, of a directory that may have nothing else. */
+    public static RunFigures facts(Path directory) {
+        RunFigures figures = new RunFigures();
+        RunResult.FACTS.read(directory).forEach(fact -> figures.values.put(fact.name(), fact.value()));
+        return figures;
+    }
+
+    /** The names of all figures, in the order of the files. */
+    public List<String> names() {
+        return List.copyOf(values.keySet());
+    }
+
+    /** All figures, with as many digits as a claim can need. */
+    List<KeptRun.Figure> all() {
+        return values.entrySet().stream()
+                .map(figure -> new KeptRun.Figure(
+                        figure.getKey(),
+                        new BigDecimal(figure.getValue()).round(DIGITS).doubleValue()))
+                .toList();
     }
 
     /** A figure by its full name; empty if it was not measured. */

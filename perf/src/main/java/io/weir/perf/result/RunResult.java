@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.io.Reader;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -50,8 +51,8 @@ public record RunResult(
     private static final Pattern LABEL = Pattern.compile("(\\w+)=\"?([^\",}]*)\"?");
 
     private static final CsvTable<Step> STEPS = new CsvTable<>("steps.csv", Step.class);
-    private static final CsvTable<Request> REQUESTS = new CsvTable<>("requests.csv", Request.class);
-    private static final CsvTable<ProcessSample> PROCESSES = new CsvTable<>("processes.csv", ProcessSample.class);
+    static final CsvTable<Request> REQUESTS = new CsvTable<>("requests.csv", Request.class);
+    static final CsvTable<ProcessSample> PROCESSES = new CsvTable<>("processes.csv", ProcessSample.class);
     static final CsvTable<MeterSample> METERS = new CsvTable<>("meters.csv", MeterSample.class);
     private static final CsvTable<ShadedSpan> SPANS = new CsvTable<>("spans.csv", ShadedSpan.class);
     static final CsvTable<Fact> FACTS = new CsvTable<>("facts.csv", Fact.class);
@@ -59,6 +60,9 @@ public record RunResult(
     private static final CsvTable<Claim> CLAIMS = new CsvTable<>("claims.csv", Claim.class);
     static final List<CsvTable<?>> TABLES =
             List.of(STEPS, REQUESTS, PROCESSES, METERS, SPANS, FACTS, ASSERTIONS, CLAIMS);
+
+    /** The files that a kept set has as they are. */
+    static final List<CsvTable<?>> COPIED = List.of(STEPS, SPANS, FACTS, ASSERTIONS, CLAIMS);
 
     /**
      * A part of the run with constant conditions.
@@ -159,13 +163,20 @@ public record RunResult(
                 .map(step -> step.named(repetitions))
                 .toList();
         Set<String> ids = steps.stream().map(Step::id).collect(Collectors.toSet());
+        List<KeptRun.RequestGroup> groups = KeptRun.GROUPS.readIfPresent(directory);
+        List<Request> requests = groups.isEmpty()
+                ? REQUESTS.read(
+                        directory,
+                        one -> CsvTable.check(ids.contains(one.step()), "step", one.step(), "a step of steps.csv"))
+                : groups.stream()
+                        .flatMap(KeptRun.RequestGroup::requests)
+                        .sorted(Comparator.comparingLong(Request::atMillis))
+                        .toList();
         return new RunResult(
                 directory,
                 properties(directory.resolve(PROPERTIES)),
                 steps,
-                new Requests(REQUESTS.read(
-                        directory,
-                        one -> CsvTable.check(ids.contains(one.step()), "step", one.step(), "a step of steps.csv"))),
+                new Requests(requests),
                 PROCESSES.readIfPresent(directory),
                 METERS.readIfPresent(directory),
                 SPANS.readIfPresent(directory),
@@ -192,22 +203,12 @@ public record RunResult(
     }
 
     /**
-     * Keeps the raw data of all plots in another directory, compressed: of the meters only those of breakers,
-     * which requests are plotted with. Gatling's reports and the logs stay behind.
+     * Keeps the run in another directory: its figures, and as much of its raw data as its plots need,
+     * compressed. Of the meters only those of breakers, which requests are plotted with. Gatling's reports
+     * and the logs stay behind.
      */
     public void keepIn(Path other) throws IOException {
-        Files.createDirectories(other);
-        for (CsvTable<?> table : List.of(STEPS, SPANS, FACTS, ASSERTIONS, CLAIMS)) {
-            table.copy(directory, other);
-        }
-        Files.copy(directory.resolve(PROPERTIES), other.resolve(PROPERTIES));
-        REQUESTS.compress(other, requests.all());
-        PROCESSES.compress(other, processes);
-        METERS.compress(
-                other,
-                meters.stream()
-                        .filter(meter -> meter.meter().equals("weir_breaker_state"))
-                        .toList());
+        KeptRun.write(this, other);
     }
 
     /** A property; empty if the run does not have it. */

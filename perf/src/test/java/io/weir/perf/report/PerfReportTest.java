@@ -179,6 +179,7 @@ class PerfReportTest {
                             "spans.csv",
                             "facts.csv",
                             "assertions.csv",
+                            "figures.csv.gz",
                             "requests.csv.gz",
                             "processes.csv.gz",
                             "meters.csv.gz");
