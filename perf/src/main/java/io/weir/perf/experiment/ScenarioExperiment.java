@@ -6,6 +6,8 @@ import io.weir.perf.run.Experiment;
 import io.weir.perf.run.ExperimentContext;
 import io.weir.perf.run.RunFailure;
 import io.weir.perf.scenario.Scenario;
+import java.util.ArrayList;
+import java.util.List;
 
 /**
  * A scenario of {@code perf/scenario} as an experiment: the same code, with a page, the rows of all requests,
@@ -63,6 +65,63 @@ abstract class ScenarioExperiment extends Experiment {
         }
     }
 
+    @Measures(
+            name = "priorities",
+            question = "critical, normal, sheddable at 4 x the capacity, and a hang: who is answered?",
+            quickMinutes = 3,
+            fullMinutes = 6)
+    static final class Priorities extends ScenarioExperiment {
+        Priorities() {
+            super("priorities", 8, 8);
+        }
+
+        @Override
+        void describe(ExperimentContext context) {
+            compare(
+                    context,
+                    List.of("weir", "unclassified"),
+                    "for HAProxy and Envoy ten concurrent calls, for Weir none: it finds its limit");
+            context.note("unclassified: Weir with the same load, without classes. HAProxy orders its queue by class,"
+                    + " strictly; nothing is kept for the lowest class. Envoy has two classes, each with connections"
+                    + " and a queue of its own: critical calls are HIGH, all others DEFAULT.");
+        }
+    }
+
+    @Measures(
+            name = "tenants",
+            question = "one tenant with 70 % of 4 x the capacity, or all of it; a million names: who is answered?",
+            quickMinutes = 2,
+            fullMinutes = 12)
+    static final class Tenants extends ScenarioExperiment {
+        Tenants() {
+            super("tenants", 8, 8);
+        }
+
+        @Override
+        void describe(ExperimentContext context) {
+            compare(
+                    context,
+                    List.of("weir"),
+                    "for HAProxy and Envoy ten concurrent calls, for Weir none: it finds its limit");
+            context.note("HAProxy and Envoy know no shares: each tenant has a rate of 60/s, which fits this load."
+                    + " The names are sent to Weir alone, and are no rows.");
+        }
+    }
+
+    /** Adds what the page needs besides the promises. */
+    void describe(ExperimentContext context) {}
+
+    /** The gateway and the other proxies that are installed, side by side. */
+    static void compare(ExperimentContext context, List<String> fronts, String limits) {
+        List<String> all = new ArrayList<>(fronts);
+        all.addAll(Scenario.otherProxies());
+        context.property("compare", String.join(",", all));
+        context.property("panels", String.join(",", all));
+        context.property(
+                "limits",
+                "a backend with ten workers of 50 ms and a queue of its own behind each; 800 ms for a call; " + limits);
+    }
+
     @Override
     public void run(ExperimentContext context) throws InterruptedException {
         context.warmsUpFor(context.quick() ? quickWarmUpSeconds : fullWarmUpSeconds);
@@ -71,12 +130,36 @@ abstract class ScenarioExperiment extends Experiment {
                 "The scenario starts the gateway by itself: all processes share the host's cores, unless it binds them."
                         + " The load and the backends are one process. Compare only within this run.");
         context.note("Measured by the code of perf/scenario " + scenario + ".");
+        describe(context);
         try {
             record(measure(context), context);
         } catch (InterruptedException | RunFailure e) {
             throw e;
         } catch (Exception e) {
             throw new RunFailure(scenario + ": " + e, e);
+        }
+    }
+
+    /** The parts of a scenario as steps; hangs are shaded in plots. */
+    private static final class ScenarioSteps {
+
+        private static final String HANG = ": hang";
+        private final ExperimentContext context;
+        private String present = "";
+        private long since;
+
+        ScenarioSteps(ExperimentContext context) {
+            this.context = context;
+        }
+
+        void begin(String step) {
+            long now = context.nowMillis();
+            if (present.endsWith(HANG)) {
+                context.span("hang", since, now);
+            }
+            context.beginStep(now, step, "");
+            present = step;
+            since = now;
         }
     }
 
@@ -88,7 +171,8 @@ abstract class ScenarioExperiment extends Experiment {
                         scenario,
                         context.file("gateway/target/weir-gateway.jar"),
                         context.file("config/local.yml"),
-                        context.quick()));
+                        context.quick(),
+                        new ScenarioSteps(context)::begin));
     }
 
     static void record(PromiseTable promises, ExperimentContext context) {
@@ -96,5 +180,6 @@ abstract class ScenarioExperiment extends Experiment {
             String expected = promise.promised().isEmpty() ? "" : ": " + promise.promised();
             context.require(promise.text() + expected, promise.holds(), promise.measured());
         }
+        promises.facts().forEach(fact -> context.fact(fact.name(), fact.value(), fact.unit()));
     }
 }

@@ -31,6 +31,7 @@ final class PanelPlot {
     private static final int GAP = 16;
     private static final int FOOT = 30;
     private static final int BUCKET_MILLIS = 500;
+    private static final int MAX_LONG_TITLES = 3;
     private static final Color SHADE = new Color(222, 222, 228);
     private static final Color TEXT = new Color(0x1a1f26);
 
@@ -64,9 +65,12 @@ final class PanelPlot {
     }
 
     static void write(RunResult run, Charts charts) throws IOException {
-        Map<String, Requests> columns = new TreeMap<>(run.requests().by(Request::name));
         List<Front> fronts =
                 run.panels().stream().map(name -> Front.of(name, run)).toList();
+        Set<String> shown =
+                fronts.stream().flatMap(front -> front.steps.stream()).collect(Collectors.toSet());
+        Map<String, Requests> columns = new TreeMap<>(
+                run.requests().where(one -> shown.contains(one.step())).by(Request::name));
         long millis = fronts.stream()
                 .mapToLong(front -> front.toMillis - front.fromMillis)
                 .max()
@@ -93,8 +97,9 @@ final class PanelPlot {
         for (Map.Entry<String, Requests> column : columns.entrySet()) {
             Requests requests = column.getValue();
             double most = mostPerBucket(fronts, requests);
+            String unit = columns.size() > MAX_LONG_TITLES ? "" : ", requests";
             text(
-                    column.getKey() + ", requests per second, up to " + Math.round(most * 1000 / BUCKET_MILLIS),
+                    column.getKey() + unit + ", up to " + Math.round(most * 1000 / BUCKET_MILLIS) + "/s",
                     left,
                     18,
                     Font.BOLD);

@@ -1,5 +1,6 @@
 package io.weir.perf.result;
 
+import io.weir.perf.result.RunResult.Fact;
 import java.text.DecimalFormat;
 import java.text.DecimalFormatSymbols;
 import java.util.ArrayList;
@@ -15,6 +16,7 @@ public final class PromiseTable {
     public record Promise(String text, String promised, String measured, boolean holds) {}
 
     private final List<Promise> rows = new ArrayList<>();
+    private final List<Fact> facts = new ArrayList<>();
 
     public void add(String text, String promised, String measured, boolean holds) {
         rows.add(new Promise(text, promised, measured, holds));
@@ -22,6 +24,16 @@ public final class PromiseTable {
 
     public void addAll(PromiseTable other) {
         rows.addAll(other.rows);
+        facts.addAll(other.facts);
+    }
+
+    /** A figure that claims are about, and that is compared between products; the table does not show it. */
+    public void fact(String name, double value, String unit) {
+        facts.add(new Fact(name, value, unit));
+    }
+
+    public List<Fact> facts() {
+        return List.copyOf(facts);
     }
 
     public List<Promise> rows() {

@@ -27,7 +27,8 @@ enum OtherProxy {
         this.options = options;
     }
 
-    private String program() {
+    /** The name of the program, and of its figures. */
+    String program() {
         return name().toLowerCase(Locale.ROOT);
     }
 
@@ -45,6 +46,11 @@ enum OtherProxy {
     /** Starts the proxy in front of the instances of a backend; returns its port. */
     int startBefore(Processes processes, List<Integer> instances) throws Exception {
         return start(processes, "instances-" + file, instances);
+    }
+
+    /** Starts the proxy with the configuration of a scenario in front of a backend; returns its port. */
+    int startFor(String scenario, Processes processes, int backendPort) throws Exception {
+        return start(processes, scenario + '-' + file, List.of(backendPort));
     }
 
     private int start(Processes processes, String resource, List<?> values) throws Exception {

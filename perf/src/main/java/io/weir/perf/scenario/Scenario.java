@@ -1,7 +1,9 @@
 package io.weir.perf.scenario;
 
 import io.weir.perf.result.PromiseTable;
+import io.weir.perf.result.RunResult;
 import io.weir.perf.run.Host;
+import io.weir.perf.run.MeasuredTables;
 import io.weir.perf.run.OpenLoad;
 import io.weir.perf.run.Processes;
 import io.weir.perf.run.RunningServer;
@@ -17,6 +19,8 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
+import java.util.function.BiConsumer;
+import java.util.function.Consumer;
 import java.util.stream.Stream;
 
 /** {@code perf/scenario}: {@code NAME JAR CONFIGURATION [--quick] [--without PROTECTION]...}. */
@@ -24,6 +28,14 @@ public final class Scenario {
 
     /** The protection that an operator disables: all instances are forced closed. */
     static final String EJECTION = "ejection";
+
+    /** The protections of the scenarios of the same names: the gateway gets no classes, or no tenants. */
+    static final String PRIORITIES = "priorities";
+
+    static final String TENANTS = "tenants";
+
+    /** The step of an experiment that is compared with nothing. */
+    static final String WARM_UP = RunResult.WARM_UP;
 
     /** The properties that disable a protection; {@code *} is the name of a backend. */
     private static final Map<String, List<String>> PROTECTIONS = new TreeMap<>(Map.of(
@@ -60,6 +72,8 @@ public final class Scenario {
         // The gateway sheds at the hard limit only, and then everything.
         PROTECTIONS.put("early-shedding", List.of("overload.target-event-loop-delay=250ms"));
         PROTECTIONS.put(EJECTION, List.of());
+        PROTECTIONS.put(PRIORITIES, List.of());
+        PROTECTIONS.put(TENANTS, List.of());
         // One instance after the other, a slow one as often as a fast one.
         PROTECTIONS.put("least-latency", List.of("backends.*.load-balancing.policy=round-robin"));
         PROTECTIONS.put("slow-start", List.of("backends.*.load-balancing.slow-start=0s"));
@@ -72,14 +86,26 @@ public final class Scenario {
 
     /** All scenarios. A new one is a class, a line here, and its name in the launcher. */
     private static final Map<String, RunnableScenario> SCENARIOS = new TreeMap<>(Map.of(
-            "hang", options -> new HangScenario(options).run(),
-            "instances", options -> new InstancesScenario(options).run(),
-            "overload", options -> new OverloadScenario(options).run(),
-            "faults", options -> new FaultsScenario(options).run(),
-            "limit", options -> new LimitScenario(options).run(),
-            "refusals", options -> new RefusalsScenario(options).run(),
-            "memory", options -> new MemoryScenario(options).run(),
-            "own-overload", options -> new OwnOverloadScenario(options).run()));
+            "hang",
+            options -> new HangScenario(options).run(),
+            "instances",
+            options -> new InstancesScenario(options).run(),
+            "overload",
+            options -> new OverloadScenario(options).run(),
+            "faults",
+            options -> new FaultsScenario(options).run(),
+            "limit",
+            options -> new LimitScenario(options).run(),
+            "refusals",
+            options -> new RefusalsScenario(options).run(),
+            "memory",
+            options -> new MemoryScenario(options).run(),
+            PRIORITIES,
+            options -> new PrioritiesScenario(options).run(),
+            TENANTS,
+            options -> new TenantsScenario(options).run(),
+            "own-overload",
+            options -> new OwnOverloadScenario(options).run()));
 
     /** Nearly as long as the deadline of a call. */
     private static final Duration MAX_STANDSTILL = Duration.ofMillis(250);
@@ -90,9 +116,21 @@ public final class Scenario {
     private static final List<String> SHORT_LIVED = List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC");
 
     /**
-     * The options; {@code quick}: shorter phases, no conditions on latencies, repeated after a standstill.
+     * The options.
+     *
+     * @param quick shorter phases, no conditions on latencies, repeated after a standstill
+     * @param steps gets the name of each part that begins
      */
-    record Options(Path jar, Path configuration, boolean quick, List<String> without) {
+    record Options(Path jar, Path configuration, boolean quick, List<String> without, Consumer<String> steps) {
+
+        Options(Path jar, Path configuration, boolean quick, List<String> without) {
+            this(jar, configuration, quick, without, System.out::println);
+        }
+
+        /** Begins a part of the scenario, which is a step of an experiment. */
+        void begin(String step) {
+            steps.accept(step);
+        }
 
         /** The gateway's properties without the disabled protections, at a backend. */
         List<String> disable(String backend) {
@@ -156,11 +194,17 @@ public final class Scenario {
 
     /** The exit code is 0 if all promises hold, 1 if not, 2 if the arguments are wrong. */
     public static void main(String[] args) throws Exception {
-        System.exit(run(System.out, args));
+        System.exit(run(
+                System.out, (name, promises) -> MeasuredTables.keep(name, "perf/scenario " + name, promises), args));
     }
 
     /** Prints the table; returns the exit code. */
     static int run(PrintStream out, String... args) throws Exception {
+        return run(out, (name, promises) -> {}, args);
+    }
+
+    /** The same; passes on the table of a full run with all protections, and the name of its scenario. */
+    private static int run(PrintStream out, BiConsumer<String, PromiseTable> full, String... args) throws Exception {
         if (args.length < 3 || !SCENARIOS.containsKey(args[0])) {
             return refuse(args.length == 0 || args[0].isEmpty() ? "no scenario" : args[0]);
         }
@@ -179,6 +223,9 @@ public final class Scenario {
         RunnableScenario scenario = Objects.requireNonNull(SCENARIOS.get(args[0]));
         PromiseTable promises = runWithoutStandstill(scenario, options);
         out.print(promises);
+        if (!quick && without.isEmpty()) {
+            full.accept(args[0], promises);
+        }
         return promises.allHold() ? 0 : 1;
     }
 
@@ -210,10 +257,23 @@ public final class Scenario {
                 standstill.toMillis());
     }
 
-    /** Runs a scenario with all protections, for the experiment of the same subject. */
-    public static PromiseTable promises(String name, Path jar, Path configuration, boolean quick) throws Exception {
+    /**
+     * Runs a scenario with all protections, for the experiment of the same subject.
+     *
+     * @param steps gets the name of each part that begins
+     */
+    public static PromiseTable promises(
+            String name, Path jar, Path configuration, boolean quick, Consumer<String> steps) throws Exception {
         RunnableScenario scenario = Objects.requireNonNull(SCENARIOS.get(name), name);
-        return runWithoutStandstill(scenario, new Options(jar, configuration, quick, List.of()));
+        return runWithoutStandstill(scenario, new Options(jar, configuration, quick, List.of(), steps));
+    }
+
+    /** The names of the other proxies that are installed. */
+    public static List<String> otherProxies() {
+        return Stream.of(OtherProxy.values())
+                .filter(OtherProxy::isInstalled)
+                .map(OtherProxy::program)
+                .toList();
     }
 
     private static int refuse(String argument) {

@@ -28,6 +28,7 @@ class ScenarioExperimentTest {
             promises.atLeast("answered", 97, 98, "%");
             promises.atMost("refused", 0, 2, "%");
             promises.show("another proxy", "90 %");
+            promises.fact("weir.answered", 98, "%");
             return promises;
         }
     }
@@ -51,12 +52,13 @@ class ScenarioExperimentTest {
         assertThat(outcome.failures()).containsExactly("refused: at most 0 % (measured: 2 %)");
         assertThat(Files.readAllLines(root.resolve("raw/assertions.csv")))
                 .contains(",answered: at least 97 %,true,98 %", ",(another proxy),true,90 %");
+        assertThat(Files.readAllLines(root.resolve("raw/facts.csv"))).contains("weir.answered,98.0,%");
     }
 
     @Test
     void isListedWithTheOtherExperiments() {
         assertThat(Experiments.all())
                 .extracting(Experiment::name)
-                .contains("overload-untuned", "instances", "own-overload");
+                .contains("overload-untuned", "instances", "own-overload", "priorities", "tenants");
     }
 }

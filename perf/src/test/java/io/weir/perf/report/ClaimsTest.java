@@ -177,7 +177,7 @@ class ClaimsTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"containment", "metastable", "littles-law", "peers"})
+    @CsvSource({"containment", "metastable", "littles-law", "peers", "priorities", "tenants"})
     void shippedClaimsAreValid(String experiment) {
         assertThat(Claim.shipped(experiment)).isNotEmpty();
     }

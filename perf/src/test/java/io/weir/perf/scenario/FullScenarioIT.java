@@ -27,6 +27,10 @@ class FullScenarioIT {
         "limit --quick --without adaptive-limit, 1",
         "instances, 0",
         "refusals, 0",
+        "priorities, 0",
+        "priorities --quick --without priorities, 1",
+        "tenants, 0",
+        "tenants --quick --without tenants, 1",
         "memory, 0",
         "memory --quick --without memory-guard, 1",
         "memory --quick --without memory-headroom, 1"
