@@ -5,6 +5,7 @@ import io.weir.perf.result.PromiseTable;
 import io.weir.perf.result.Requests;
 import io.weir.perf.run.Host;
 import io.weir.perf.run.ManagedProcess;
+import io.weir.perf.run.MeasuredTables;
 import io.weir.perf.run.OpenLoad;
 import io.weir.perf.run.Processes;
 import io.weir.perf.run.RunningServer;
@@ -65,6 +66,7 @@ public record DashboardCost(RunningServer gateway, PromiseTable promises) {
             cost.measureIdle();
             cost.measureUnderTraffic();
             System.out.print(cost.promises);
+            MeasuredTables.keep("dashboard-cost", "perf/dashboard-cost", cost.promises);
             holds = cost.promises.allHold();
         }
         System.exit(holds ? 0 : 1);
@@ -123,6 +125,7 @@ public record DashboardCost(RunningServer gateway, PromiseTable promises) {
         Duration used = process.cpuTime().minus(before);
         double percent = 100.0 * used.toNanos() / (System.nanoTime() - from);
         System.out.printf(Locale.ROOT, "%d backends, %s: %.1f %% of a core%n", BACKENDS, name, percent);
+        promises.show(BACKENDS + " backends, " + name, PromiseTable.number(percent, "% of a core"));
         return percent;
     }
 

@@ -5,6 +5,7 @@ import io.weir.perf.result.PromiseTable;
 import io.weir.perf.result.Requests;
 import io.weir.perf.run.Host;
 import io.weir.perf.run.ManagedProcess;
+import io.weir.perf.run.MeasuredTables;
 import io.weir.perf.run.OpenLoad;
 import io.weir.perf.run.Processes;
 import io.weir.perf.run.RunningServer;
@@ -94,8 +95,22 @@ public final class ReloadCost {
         promises.all("applied reloads", applied, RELOADS);
         double ratio = with.percentile(99) / without.percentile(99);
         promises.atMost("p99 with reloads, compared with p99 without", MAX_RATIO, ratio, "times");
+        show(promises, "without reloads", without);
+        show(promises, RELOADS + " reloads", with);
         System.out.print(promises);
+        MeasuredTables.keep("reload", "perf/reload", promises);
         return promises.allHold();
+    }
+
+    private static void show(PromiseTable promises, String name, Requests requests) {
+        promises.show(
+                name,
+                String.format(
+                        Locale.ROOT,
+                        "%d requests, p50 %.2f ms, p99 %.2f ms",
+                        requests.size(),
+                        requests.percentile(50),
+                        requests.percentile(99)));
     }
 
     private static long applied(ManagedProcess gateway) {

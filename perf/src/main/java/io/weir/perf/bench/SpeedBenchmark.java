@@ -5,6 +5,7 @@ import io.weir.perf.result.Requests;
 import io.weir.perf.run.Host;
 import io.weir.perf.run.HttpControl;
 import io.weir.perf.run.ManagedProcess;
+import io.weir.perf.run.MeasuredTables;
 import io.weir.perf.run.Processes;
 import io.weir.perf.run.RunFailure;
 import io.weir.perf.run.RunningServer;
@@ -12,6 +13,7 @@ import io.weir.perf.run.TestServers;
 import io.weir.perf.run.Wrk;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.DoubleSummaryStatistics;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -45,6 +47,18 @@ public record SpeedBenchmark(Processes processes, List<MeasuredServer> subjects)
                 String expected = refuses ? "refused" : "answered";
                 throw new RunFailure(name + ": " + result + " (expected: all " + expected + ")");
             }
+        }
+
+        String rates(Duration time) {
+            DoubleSummaryStatistics all =
+                    rates.stream().mapToDouble(Double::doubleValue).summaryStatistics();
+            return String.format(
+                    Locale.ROOT,
+                    "%.0f/s (%.0f to %.0f in rounds of %d s)",
+                    Requests.median(rates),
+                    all.getMin(),
+                    all.getMax(),
+                    time.toSeconds());
         }
 
         String line() {
@@ -150,7 +164,9 @@ public record SpeedBenchmark(Processes processes, List<MeasuredServer> subjects)
         addRatio(ratios, subjects.get(1), subjects.get(0), 0.75);
         addRatio(ratios, subjects.get(2), subjects.get(0), 2);
         addRatio(ratios, subjects.get(4), subjects.get(3), 1.3);
+        subjects.forEach(subject -> ratios.show(subject.name(), subject.rates(time)));
         System.out.print(ratios);
+        MeasuredTables.keep("bench", "perf/bench", ratios);
         for (MeasuredServer peer : List.of(subjects.get(0), subjects.get(3))) {
             if (Requests.median(peer.busy()) < MIN_BUSY_PERCENT) {
                 System.err.printf(Locale.ROOT, "%s: the load was the limit, not its core%n", peer.name());

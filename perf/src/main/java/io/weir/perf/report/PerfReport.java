@@ -1,6 +1,7 @@
 package io.weir.perf.report;
 
 import io.weir.perf.result.InvalidFileException;
+import io.weir.perf.result.KeptTable;
 import io.weir.perf.result.RunResult;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -13,7 +14,8 @@ import org.springframework.util.FileSystemUtils;
 
 /**
  * {@code perf/report}: writes the pages of all runs in a directory from their raw files: {@code [--keep TO]
- * [DIR]}, default {@code perf/results}. The launcher checks the arguments.
+ * [DIR]}, default {@code perf/results}; {@code --readme}: writes the tables of the pages for readers from the
+ * kept set. The launcher checks the arguments.
  *
  * <p>{@code --keep} writes them to another directory, small enough for Git: with the raw data of all plots,
  * compressed, without logs and Gatling's reports. {@code perf/report} on that directory makes the same pages
@@ -24,7 +26,7 @@ public final class PerfReport {
     /** The page that marks a kept set. */
     private static final String KEPT_PAGE = "README.md";
 
-    private static final long MAX_KEPT_BYTES = 3_000_000;
+    static final long MAX_KEPT_BYTES = 3_000_000;
 
     private PerfReport() {}
 
@@ -34,6 +36,9 @@ public final class PerfReport {
     }
 
     static int run(String... args) throws IOException {
+        if (args.length == 1 && args[0].equals("--readme")) {
+            return writeReadme();
+        }
         boolean keep = args.length > 0 && args[0].equals("--keep");
         int options = keep ? 2 : 0;
         Path results = args.length > options ? Path.of(args[options]) : Path.of("perf", "results");
@@ -43,6 +48,16 @@ public final class PerfReport {
         errors.forEach(System.err::println);
         System.out.println(pages.resolve("index.html"));
         return errors.isEmpty() ? 0 : 1;
+    }
+
+    private static int writeReadme() throws IOException {
+        try {
+            ReadmeTables.write(Path.of(""));
+            return 0;
+        } catch (InvalidFileException e) {
+            System.err.println(e.getMessage());
+            return 1;
+        }
     }
 
     /**
@@ -89,7 +104,20 @@ public final class PerfReport {
             }
         }
         Files.writeString(Files.createDirectories(kept).resolve(KEPT_PAGE), "");
+        keepTables(results.resolve(KeptTable.DIRECTORY), kept.resolve(KeptTable.DIRECTORY), errors);
         return errors;
+    }
+
+    /** Replaces the tables of the same scenarios and benchmarks. */
+    private static void keepTables(Path from, Path to, List<String> errors) throws IOException {
+        try {
+            JmhTable.convert(from);
+            for (KeptTable table : KeptTable.readAll(from)) {
+                table.write(to);
+            }
+        } catch (InvalidFileException e) {
+            errors.add(String.valueOf(e.getMessage()));
+        }
     }
 
     /** A kept set is small, and from one commit. */

@@ -7,7 +7,7 @@ public final class InvalidFileException extends RuntimeException {
 
     private static final long serialVersionUID = 1L;
 
-    InvalidFileException(String message) {
+    public InvalidFileException(String message) {
         super(message);
     }
 }

@@ -1,0 +1,71 @@
+package io.weir.perf.report;
+
+import io.weir.perf.result.InvalidFileException;
+import io.weir.perf.result.KeptTable;
+import io.weir.perf.result.PromiseTable;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Locale;
+import java.util.regex.MatchResult;
+import java.util.regex.Pattern;
+
+/** The results of {@code perf/bulkhead}, a CSV file of JMH, as a table. */
+final class JmhTable {
+
+    /** Written by JMH: {@code perf/bulkhead} names it. */
+    static final String FILE = "bulkhead-jmh.csv";
+
+    private static final String HEAD = "Benchmark,Mode,Threads,Samples,Score,Score Error (99.9%),Unit";
+    private static final Pattern CELL = Pattern.compile("\"([^\"]*)\"|([^,\"]+)|(?<=,)(?=,|$)");
+
+    private JmhTable() {}
+
+    /** Writes the table beside the file of JMH, if there is one. */
+    static void convert(Path directory) throws IOException {
+        Path file = directory.resolve(FILE);
+        if (Files.exists(file)) {
+            String date = Files.getLastModifiedTime(file).toString().substring(0, 10);
+            PromiseTable table = parse(Files.readAllLines(file));
+            new KeptTable("bulkhead", "perf/bulkhead", date, "", table.rows()).write(directory);
+        }
+    }
+
+    static PromiseTable parse(List<String> lines) {
+        List<String> head = lines.isEmpty() ? List.of() : cells(lines.getFirst());
+        if (!String.join(",", head).startsWith(HEAD)) {
+            throw new InvalidFileException(FILE + ": " + head + " (expected: " + HEAD + ")");
+        }
+        PromiseTable table = new PromiseTable();
+        for (String line : lines.subList(1, lines.size())) {
+            List<String> cells = cells(line);
+            StringBuilder name = new StringBuilder(cells.get(0).replaceAll(".*\\.(\\w+\\.\\w+)$", "$1"));
+            name.append(", threads: ").append(cells.get(2));
+            for (int i = 7; i < cells.size(); i++) {
+                if (!cells.get(i).isEmpty()) {
+                    name.append(", ")
+                            .append(head.get(i).replace("Param: ", ""))
+                            .append(": ")
+                            .append(cells.get(i));
+                }
+            }
+            double score = Double.parseDouble(cells.get(4));
+            double error = Double.parseDouble(cells.get(5));
+            table.add(
+                    name.toString(),
+                    "",
+                    String.format(Locale.ROOT, "%.3g ± %.2g %s", score, error, cells.get(6)),
+                    true);
+        }
+        return table;
+    }
+
+    private static List<String> cells(String line) {
+        return CELL.matcher(line).results().map(JmhTable::text).toList();
+    }
+
+    private static String text(MatchResult cell) {
+        return cell.group(1) != null ? cell.group(1) : cell.group(2) != null ? cell.group(2) : "";
+    }
+}

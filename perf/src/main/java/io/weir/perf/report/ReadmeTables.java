@@ -1,0 +1,173 @@
+package io.weir.perf.report;
+
+import io.weir.perf.result.InvalidFileException;
+import io.weir.perf.result.KeptTable;
+import io.weir.perf.result.PromiseTable.Promise;
+import io.weir.perf.result.RunFigures;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.function.Function;
+import java.util.regex.MatchResult;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/**
+ * The tables of measured figures in the pages for readers, made from the kept set: {@code perf/report
+ * --readme}.
+ *
+ * <table><caption>Blocks</caption>
+ * <tr><td>{@code <!-- measured: table NAME -->}</td><td>all rows of a scenario or benchmark</td></tr>
+ * <tr><td>{@code <!-- measured: rows NAME: TEXT; NAME: TEXT -->}</td><td>some of them, from any</td></tr>
+ * <tr><td>{@code <!-- measured: neighbour -->}</td><td>the neighbour's figures in each fault and front of
+ * {@code containment}</td></tr>
+ * </table>
+ *
+ * Each block ends with {@code <!-- end -->}. Links to a kept set are made links to this one.
+ */
+final class ReadmeTables {
+
+    /** The pages with blocks, from the root of the repository. */
+    static final List<Path> PAGES = List.of(Path.of("README.md"), Path.of("perf", "README.md"));
+
+    private static final Pattern BLOCK =
+            Pattern.compile("(<!-- measured: (\\w+) ?([^\n]*?) -->\n).*?(<!-- end -->)", Pattern.DOTALL);
+    private static final Pattern SET_LINK = Pattern.compile("results/2\\d{3}-\\d\\d-\\d\\d[\\w-]*");
+    private static final Pattern NEIGHBOUR = Pattern.compile("(\\w+)\\.(\\w+)\\.neighbour\\.success");
+
+    private final Path set;
+    private final Map<String, KeptTable> tables;
+
+    private ReadmeTables(Path set) throws IOException {
+        this.set = set;
+        this.tables = KeptTable.readAll(set.resolve(KeptTable.DIRECTORY)).stream()
+                .collect(Collectors.toMap(KeptTable::name, Function.identity()));
+    }
+
+    /** The tables of the one kept set of the results. */
+    static ReadmeTables of(Path results) throws IOException {
+        try (Stream<Path> sets = Files.list(results)) {
+            List<Path> found = sets.filter(Files::isDirectory)
+                    .filter(set -> set.getFileName().toString().matches("2\\d{3}-.*"))
+                    .sorted()
+                    .toList();
+            if (found.size() != 1) {
+                throw new InvalidFileException(results + ": kept sets " + found + " (expected: one)");
+            }
+            return new ReadmeTables(found.getFirst());
+        }
+    }
+
+    /** Writes the tables into both pages. */
+    static void write(Path root) throws IOException {
+        ReadmeTables readme = of(root.resolve("perf/results"));
+        for (Path page : PAGES) {
+            Path file = root.resolve(page);
+            Files.writeString(file, readme.fill(Files.readString(file)));
+        }
+    }
+
+    /** The page with the tables of the set. */
+    String fill(String page) {
+        String linked = SET_LINK.matcher(page).replaceAll("results/" + set.getFileName());
+        return BLOCK.matcher(linked)
+                .replaceAll(block -> Matcher.quoteReplacement(block.group(1) + content(block) + block.group(4)));
+    }
+
+    private String content(MatchResult block) {
+        return switch (block.group(2)) {
+            case "table" -> table(block.group(3));
+            case "rows" -> rows(block.group(3));
+            case "neighbour" -> neighbour();
+            default -> throw new InvalidFileException(block.group(1).strip() + " (expected: table, rows or neighbour)");
+        };
+    }
+
+    private KeptTable find(String name) {
+        KeptTable found = tables.get(name);
+        if (found == null) {
+            throw new InvalidFileException(
+                    set.resolve(KeptTable.DIRECTORY) + ": no " + name + ".csv (there are: " + tables.keySet() + ")");
+        }
+        return found;
+    }
+
+    private String table(String name) {
+        KeptTable table = find(name);
+        List<List<String>> lines = new ArrayList<>();
+        lines.add(List.of('`' + table.command() + "`, " + table.date(), "promised", "measured", "holds"));
+        table.rows().forEach(row -> lines.add(cells(row, row.text())));
+        return markdown(lines);
+    }
+
+    private static List<String> cells(Promise row, String text) {
+        String holds = row.promised().isEmpty() ? "" : row.holds() ? "yes" : "**no**";
+        return List.of(text, row.promised(), row.measured(), holds);
+    }
+
+    private String rows(String list) {
+        List<List<String>> lines = new ArrayList<>();
+        lines.add(List.of("", "promised", "measured", "holds"));
+        Arrays.stream(list.split("; ", -1)).map(one -> one.split(": ", 2)).forEach(one -> {
+            Promise row = find(one[0]).row(one[1]);
+            lines.add(cells(row, '`' + one[0] + "`: " + row.text()));
+        });
+        return markdown(lines);
+    }
+
+    /** Of the facts of containment: a row for each fault, a column for each front. */
+    private String neighbour() {
+        Path directory = set.resolve("containment");
+        RunFigures figures = RunFigures.facts(directory);
+        List<MatchResult> facts = figures.names().stream()
+                .map(NEIGHBOUR::matcher)
+                .filter(Matcher::matches)
+                .map(Matcher::toMatchResult)
+                .toList();
+        List<String> fronts =
+                facts.stream().map(fact -> fact.group(1)).distinct().toList();
+        List<List<String>> lines = new ArrayList<>();
+        List<String> head = new ArrayList<>(List.of("answered, p99 (before the fault)"));
+        head.addAll(fronts);
+        lines.add(head);
+        for (String fault : facts.stream().map(fact -> fact.group(2)).distinct().toList()) {
+            List<String> line = new ArrayList<>(List.of(fault));
+            fronts.forEach(front -> line.add(neighbour(figures, front + '.' + fault + ".neighbour.")));
+            lines.add(line);
+        }
+        return markdown(lines);
+    }
+
+    private static String neighbour(RunFigures figures, String prefix) {
+        return figures.get(prefix + "success").isEmpty()
+                ? "–"
+                : String.format(
+                        Locale.ROOT,
+                        "%.1f %%, %.0f ms (%.0f ms)",
+                        figures.get(prefix + "success").orElse(Double.NaN),
+                        figures.get(prefix + "p99").orElse(Double.NaN),
+                        figures.get(prefix + "p99.calm").orElse(Double.NaN));
+    }
+
+    private static String markdown(List<List<String>> lines) {
+        StringBuilder text = new StringBuilder();
+        for (int i = 0; i < lines.size(); i++) {
+            text.append("| ")
+                    .append(lines.get(i).stream()
+                            .map(cell -> cell.replace("|", "\\|"))
+                            .collect(Collectors.joining(" | ")))
+                    .append(" |\n");
+            if (i == 0) {
+                text.append("|---".repeat(lines.getFirst().size())).append("|\n");
+            }
+        }
+        return text.toString();
+    }
+}
