@@ -2,6 +2,7 @@ package io.weir.perf.report;
 
 import io.weir.perf.result.OutcomeKind;
 import java.awt.Color;
+import java.awt.Graphics2D;
 import java.awt.image.BufferedImage;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -25,7 +26,7 @@ record Charts(Path directory, List<Plot> written) {
     private static final double LOGARITHMIC_MIN = 0.1;
 
     static final int WIDTH = 960;
-    private static final int HEIGHT = 340;
+    static final int HEIGHT = 340;
     private static final Color[] SERIES = {
         new Color(0x0b5cd6), new Color(0xa46200), new Color(0x1f7d52), new Color(0xcc2b38),
         new Color(0x8457c2), new Color(0x1f9aa8), new Color(0x7a5230), new Color(0xd14d9c)
@@ -44,8 +45,8 @@ record Charts(Path directory, List<Plot> written) {
 
     record Point(double x, double y) {}
 
-    static XYChart lines(String title, String xTitle, String unit) {
-        XYChart chart = new XYChart(WIDTH, HEIGHT, Styler.ChartTheme.Matlab);
+    static XYChart lines(String title, String xTitle, String unit, int width, int height) {
+        XYChart chart = new XYChart(width, height, Styler.ChartTheme.Matlab);
         chart.setTitle(title);
         chart.setXAxisTitle(xTitle);
         chart.setYAxisTitle(unit);
@@ -115,11 +116,26 @@ record Charts(Path directory, List<Plot> written) {
     }
 
     void save(Chart<?, ?> chart, String name, String title) throws IOException {
-        save(BitmapEncoder.getBufferedImage(chart), name, title);
+        save(List.of(chart), 1, name, title);
     }
 
-    void save(BufferedImage image, String name, String title) throws IOException {
+    /** Writes charts of the same size to one file, row by row. */
+    void save(List<? extends Chart<?, ?>> charts, int columns, String name, String title) throws IOException {
         String file = name.replaceAll("[^A-Za-z0-9._-]+", "-") + ".png";
+        BufferedImage image = new BufferedImage(
+                columns * charts.getFirst().getWidth(),
+                charts.size() / columns * charts.getFirst().getHeight(),
+                BufferedImage.TYPE_INT_RGB);
+        Graphics2D graphics = image.createGraphics();
+        for (int i = 0; i < charts.size(); i++) {
+            Chart<?, ?> chart = charts.get(i);
+            graphics.drawImage(
+                    BitmapEncoder.getBufferedImage(chart),
+                    i % columns * chart.getWidth(),
+                    i / columns * chart.getHeight(),
+                    null);
+        }
+        graphics.dispose();
         IndexedImage.write(image, COLOURS, directory.resolve(file));
         written.add(new Plot("plots/" + file, title));
     }

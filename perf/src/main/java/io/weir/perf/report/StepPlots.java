@@ -43,7 +43,7 @@ record StepPlots(RunResult run, RunFigures figures, Charts charts) {
                 plots.compareSteps();
             }
             if (!run.panels().isEmpty()) {
-                PanelPlot.write(run, charts);
+                new PanelPlot(run, charts).write();
             }
             new TimePlots(run, charts).write();
         }
@@ -84,7 +84,8 @@ record StepPlots(RunResult run, RunFigures figures, Charts charts) {
         if (byLabel.isEmpty()) {
             return;
         }
-        XYChart chart = Charts.lines(title, run.properties().getOrDefault("x", "concurrent"), unit);
+        XYChart chart = Charts.lines(
+                title, run.properties().getOrDefault("x", "concurrent"), unit, Charts.WIDTH, Charts.HEIGHT);
         byLabel.forEach((label, points) -> {
             points.sort(Comparator.comparingDouble(Point::x));
             Charts.line(chart, label, points, logarithmic).setMarker(SeriesMarkers.CIRCLE);

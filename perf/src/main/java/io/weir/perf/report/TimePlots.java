@@ -167,6 +167,12 @@ final class TimePlots {
     }
 
     private void plotOutcomes(String name, Requests requests) throws IOException {
+        String title = "Requests by outcome: " + name;
+        charts.save(outcomes(title, requests, Charts.WIDTH, Charts.HEIGHT), "requests-" + name, title);
+    }
+
+    /** The requests per second, by outcome, one outcome above the other. */
+    XYChart outcomes(String title, Requests requests, int width, int height) {
         Map<String, Requests> byOutcome = requests.by(Request::outcome);
         Map<String, Color> colours = OutcomeKind.colours(byOutcome.keySet());
         LinkedHashMap<String, List<Point>> stacked = new LinkedHashMap<>();
@@ -177,8 +183,7 @@ final class TimePlots {
                     .forEach(request -> top[bucket(request.atMillis())] += 1000.0 / bucketMillis);
             stacked.put(outcome, perBucket(i -> top[i]));
         }
-        String title = "Requests by outcome: " + name;
-        XYChart chart = chart(title, "1/s");
+        XYChart chart = chart(title, "1/s", width, height);
         // The highest area is drawn first, so that the lower ones cover it.
         stacked.reversed().forEach((outcome, points) -> {
             XYSeries series = Charts.line(chart, outcome, points, false);
@@ -186,7 +191,8 @@ final class TimePlots {
             // The legend shows the line.
             series.setLineWidth(3);
         });
-        save(chart, "requests-" + name, title, stacked, false);
+        scaleAndAnnotate(chart, stacked, false);
+        return chart;
     }
 
     private void plotLatencies(String name, Requests requests) throws IOException {
@@ -229,26 +235,25 @@ final class TimePlots {
         if (lines.isEmpty() || (style != XYSeriesRenderStyle.Step && Charts.max(lines.values()) <= 0)) {
             return;
         }
-        XYChart chart = chart(title, unit);
+        XYChart chart = chart(title, unit, Charts.WIDTH, Charts.HEIGHT);
         lines.forEach((name, points) -> {
             if (!points.isEmpty()) {
                 Charts.line(chart, name, points, logarithmic).setXYSeriesRenderStyle(style);
             }
         });
-        save(chart, file, title, lines, logarithmic);
+        scaleAndAnnotate(chart, lines, logarithmic);
+        charts.save(chart, file, title);
     }
 
-    private XYChart chart(String title, String unit) {
-        XYChart chart = Charts.lines(title, "s", unit);
+    private XYChart chart(String title, String unit, int width, int height) {
+        XYChart chart = Charts.lines(title, "s", unit, width, height);
         chart.getStyler().setXAxisMin(0.0).setXAxisMax((double) buckets * bucketMillis / 1000);
         return chart;
     }
 
-    private void save(XYChart chart, String file, String title, Map<String, List<Point>> lines, boolean logarithmic)
-            throws IOException {
+    private void scaleAndAnnotate(XYChart chart, Map<String, List<Point>> lines, boolean logarithmic) {
         Charts.scale(chart.getStyler(), Charts.max(lines.values()), logarithmic);
         annotateSteps(chart);
-        charts.save(chart, file, title);
     }
 
     /** Shades the spans and names the steps. */
@@ -269,13 +274,17 @@ final class TimePlots {
             shade.setLineStyle(SeriesLines.NONE);
             shade.setShowInLegend(repetition == 1);
         }
-        if (run.steps().size() == 1) {
+        List<Step> steps = run.steps();
+        // The page names the only step of a run; the steps of a panel are its faults.
+        if (steps.size() == 1
+                && run.spans().stream()
+                        .noneMatch(span -> span.fromMillis() == steps.getFirst().beganMillis())) {
             return;
         }
         // Space for the names of the steps.
         chart.getStyler().setYAxisMax(valueAt(chart, low, high, 1.2));
-        for (int i = 0; i < run.steps().size(); i++) {
-            Step step = run.steps().get(i);
+        for (int i = 0; i < steps.size(); i++) {
+            Step step = steps.get(i);
             double began = step.beganMillis() / 1000.0;
             chart.addAnnotation(new AnnotationLine(began, true, false));
             // Three heights keep the names of neighbouring steps apart.

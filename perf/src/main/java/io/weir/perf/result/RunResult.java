@@ -185,6 +185,21 @@ public record RunResult(
                 CLAIMS.readIfPresent(directory));
     }
 
+    /** Some requests of this run, with the steps and spans of a plot of their own. */
+    public RunResult part(List<Step> ownSteps, Requests ownRequests, List<ShadedSpan> ownSpans) {
+        return new RunResult(
+                directory,
+                properties,
+                ownSteps,
+                ownRequests,
+                List.of(),
+                List.of(),
+                ownSpans,
+                List.of(),
+                List.of(),
+                List.of());
+    }
+
     private static Map<String, String> properties(Path file) {
         Properties read = new Properties();
         try (Reader reader = Files.newBufferedReader(file)) {
