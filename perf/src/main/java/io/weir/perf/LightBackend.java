@@ -20,18 +20,12 @@ public final class LightBackend implements AutoCloseable {
 
     private final DisposableServer server;
 
-    /**
-     * Starts a backend.
-     *
-     * @param port 0: a free one
-     * @param service completes when the answer is due
-     */
+    /** Port 0: a free one. {@code service} completes when the answer is due. */
     public LightBackend(int port, byte[] body, Function<HttpServerRequest, Mono<Void>> service) {
         this.server = serve(
                 port, (request, response) -> service.apply(request).then(Mono.defer(() -> answer(response, body))));
     }
 
-    /** Starts a backend that answers {@code ok} on a free port. */
     public static LightBackend answeringOk(Function<HttpServerRequest, Mono<Void>> service) {
         return new LightBackend(0, OK, service);
     }

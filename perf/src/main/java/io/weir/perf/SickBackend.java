@@ -23,7 +23,6 @@ final class SickBackend {
 
     private SickBackend() {}
 
-    /** Runs until the process ends. */
     static void run(int port, int controlPort) {
         SickBackend sick = new SickBackend();
         LightBackend backend = new LightBackend(port, LightBackend.OK, sick::serve);

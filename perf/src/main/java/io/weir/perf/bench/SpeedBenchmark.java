@@ -20,10 +20,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.IntStream;
 
-/**
- * {@code perf/bench}: {@code JAR CONFIGURATION PEERS [--rounds N] [--seconds N] [--warm-up N]}. The launcher
- * checks the arguments.
- */
+/** {@code perf/bench}: {@code JAR CONFIGURATION PEERS [--rounds N] [--seconds N] [--warm-up N]}. */
 public record SpeedBenchmark(Processes processes, List<MeasuredServer> subjects) {
 
     private static final int MEASURED_CORE = 0;
@@ -204,7 +201,6 @@ public record SpeedBenchmark(Processes processes, List<MeasuredServer> subjects)
         return Wrk.run(processes, pinned, CONNECTIONS, time, subject.uri());
     }
 
-    /** The median of the ratios of the rounds. */
     private static void addRatio(PromiseTable ratios, MeasuredServer subject, MeasuredServer peer, double promised) {
         double measured = Requests.median(IntStream.range(0, subject.rates().size())
                 .mapToObj(i -> subject.rates().get(i) / peer.rates().get(i))

@@ -16,17 +16,11 @@ final class ChaosJudge {
     private final ChaosOptions options;
     private final long deadlineMillis;
 
-    /**
-     * A judge.
-     *
-     * @param deadlineMillis the deadline of the backend that gets the faults
-     */
     ChaosJudge(ChaosOptions options, long deadlineMillis) {
         this.options = options;
         this.deadlineMillis = deadlineMillis;
     }
 
-    /** A limit, whether it holds, and the measured figure. */
     record Verdict(String condition, boolean holds, String measured) {}
 
     /** The neighbour during a fault, compared with its own calm phase. */
@@ -44,7 +38,6 @@ final class ChaosJudge {
                 verdict(p99 <= most, p99, "neighbour: p99 at most %.1f ms", most));
     }
 
-    /** No caller waits beyond the deadline and the slack. */
     Verdict longestWait(Requests requests) {
         double longest = requests.stream().mapToDouble(Request::millis).max().orElse(0);
         long most = deadlineMillis + options.slackMillis();
@@ -68,7 +61,6 @@ final class ChaosJudge {
                 options.maxWaitingPercent());
     }
 
-    /** The route serves its callers again within a time after the fault. */
     Verdict recovery(Requests after, long endedMillis) {
         double seconds = secondsUntilServed(after, endedMillis);
         return new Verdict(

@@ -37,12 +37,10 @@ final class ClosedRounds {
             return x.isEmpty() ? label : label + '@' + x;
         }
 
-        /** The time before the step. */
         int leadSeconds() {
             return mode == RequestMode.REPEAT ? ARRIVAL_SECONDS : 0;
         }
 
-        /** The time before the step, the step, and the time for the last answers. */
         int totalSeconds() {
             return mode == RequestMode.ONCE ? seconds : ARRIVAL_SECONDS + seconds + LAST_ANSWERS_SECONDS;
         }
@@ -63,7 +61,6 @@ final class ClosedRounds {
     private String readyPath = "/delay?ms=1";
     private Duration timeout = Duration.ofMinutes(5);
 
-    /** {@code label} names the load; the settings are those of the service. */
     ClosedRounds(String label, String requestName, String stack, String... serviceSettings) {
         this.label = label;
         this.requestName = requestName;

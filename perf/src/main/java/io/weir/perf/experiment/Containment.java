@@ -60,13 +60,8 @@ class Containment extends Experiment {
     }
 
     /**
-     * The extent of the experiment.
-     *
-     * @param containing the fronts that must contain every fault
-     * @param shared the callers' connections, or the threads, of all fronts but {@code unprotected}
-     * @param required the assertions of the neighbour during a fault
-     * @param sickRequired the assertions of the failing backend during a fault
-     * @param healedRequired the assertions of the failing backend after a fault
+     * The fronts that are measured, those that must contain every fault, the number of callers' connections
+     * or threads that all but {@code unprotected} have, the load, and its required assertions.
      */
     record ContainmentExtent(
             List<Front> fronts,

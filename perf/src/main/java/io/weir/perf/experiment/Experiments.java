@@ -25,10 +25,6 @@ public final class Experiments {
                 .toList();
     }
 
-    /**
-     * The exit code is 0 if all assertions hold, 1 if not or without a valid result, 2 if the arguments are
-     * wrong.
-     */
     public static void main(String[] args) {
         System.exit(PerfRun.run(all(), args));
     }

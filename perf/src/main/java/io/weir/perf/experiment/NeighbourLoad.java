@@ -5,11 +5,8 @@ import io.weir.perf.result.Requests;
 import io.weir.perf.run.ExperimentContext;
 
 /**
- * The load of an experiment in which one of two backends fails, phase by phase.
- *
- * @param sickRate requests per second to the failing backend
- * @param neighbourRate requests per second to the other one
- * @param overloadRate requests per second to the failing backend in the phase {@link PhasedLoad#OVERLOAD}
+ * The load of an experiment in which one of two backends fails, phase by phase. The rates are requests per
+ * second.
  */
 record NeighbourLoad(Phases phases, int sickRate, int neighbourRate, int overloadRate) {
 

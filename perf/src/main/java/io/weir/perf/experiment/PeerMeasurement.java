@@ -30,7 +30,6 @@ record PeerMeasurement(
     private static final double CAPACITY = 200;
     private static final int TIMEOUT_SECONDS = 2;
 
-    /** Starts the proxy; returns when it answers for both backends. */
     static PeerMeasurement start(
             PeerProxy peer, Places places, RunningServer sick, ComparisonExtent extent, ExperimentContext context)
             throws InterruptedException {

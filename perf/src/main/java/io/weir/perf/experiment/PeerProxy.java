@@ -51,16 +51,11 @@ enum PeerProxy {
     }
 
     /**
-     * The values in a configuration.
-     *
-     * @param served port of a backend that answers at once
-     * @param gone port without a listener
-     * @param sick port of a backend with ten workers, which hangs for a while and holds requests below {@code
-     *     /held/}
+     * The values in a configuration: its own ports, and those of a backend that answers at once, of none, and
+     * of a backend with ten workers, which hangs for a while and holds requests below {@code /held/}.
      */
     record Places(int port, int managementPort, int served, int gone, int sick, int cores, int openFiles) {
 
-        /** The maximum of exchanges, with two connections each. */
         int exchanges() {
             return openFiles / 2 - 100;
         }
@@ -74,7 +69,6 @@ enum PeerProxy {
             return "http://127.0.0.1:" + port + path;
         }
 
-        /** Replaces the names of the values. */
         String fill(String text, Path directory) {
             return text.replace("${PORT}", "" + port)
                     .replace("${MANAGEMENT_PORT}", "" + managementPort)
@@ -92,7 +86,6 @@ enum PeerProxy {
         return name().toLowerCase(Locale.ROOT).replace('_', '-');
     }
 
-    /** The name of the configuration; empty: none. */
     String file() {
         return file;
     }
@@ -118,7 +111,6 @@ enum PeerProxy {
         return command(context, command, file, places);
     }
 
-    /** A command with the places and the configuration filled in; {@code file} is empty without one. */
     static List<String> command(ExperimentContext context, String command, String file, Places places) {
         Path directory = context.processes().directory();
         Path configuration = file.isEmpty() ? directory : fill(context.file("perf/peers"), file, places, directory);
@@ -132,7 +124,6 @@ enum PeerProxy {
         return Host.withOpenFiles(OPEN_FILES, words.toList());
     }
 
-    /** Writes a copy of a configuration with the places filled in. */
     static Path fill(Path peers, String file, Places places, Path directory) {
         try {
             String text = places.fill(Files.readString(peers.resolve(file)), directory);

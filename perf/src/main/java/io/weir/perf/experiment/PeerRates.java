@@ -27,7 +27,6 @@ final class PeerRates {
     private long requests;
     private boolean complete = true;
 
-    /** Rates of a path whose requests the peer refuses, or forwards. */
     private PeerRates(PeerMeasurement peer, String what, String path, boolean refused) {
         this.peer = peer;
         this.fact = peer.label() + '.' + what;
@@ -35,7 +34,6 @@ final class PeerRates {
         this.refused = refused;
     }
 
-    /** Measures all peers; records their rates, and those of the first one compared with the others. */
     static void measure(List<PeerMeasurement> peers, int rounds, Duration time, ExperimentContext context)
             throws InterruptedException {
         measure("forward", "forwarding", "/served/1", false, peers, rounds, time, context);

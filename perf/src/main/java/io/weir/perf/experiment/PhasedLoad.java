@@ -41,7 +41,6 @@ final class PhasedLoad {
             return this;
         }
 
-        /** A calm phase, a fault, and a phase after it. */
         Phases thenFault(int calmSeconds, String fault, int seconds, int afterSeconds) {
             return then(CALM, calmSeconds).then(fault, seconds).then(AFTER + fault, afterSeconds);
         }
@@ -58,7 +57,6 @@ final class PhasedLoad {
             return all.get(phase).name();
         }
 
-        /** The phases that begin a fault. */
         int[] faults() {
             return IntStream.range(0, size()).filter(i -> isFault(name(i))).toArray();
         }
@@ -68,7 +66,6 @@ final class PhasedLoad {
         }
     }
 
-    /** Called at the beginning of each phase. */
     interface PhaseListener {
         void phaseBegins(int phase, String name, long atMillis) throws InterruptedException;
     }
@@ -100,7 +97,6 @@ final class PhasedLoad {
         return callers(name, path, rate, rate);
     }
 
-    /** Callers with a different rate in the phase {@link #OVERLOAD}. */
     PhasedLoad callers(String name, String path, int rate, int overloadRate) {
         callers.add(new CallersPlan(name, path, rate, overloadRate, exponential));
         return this;
@@ -119,7 +115,6 @@ final class PhasedLoad {
         return this;
     }
 
-    /** Requires the assertions of callers in all matching phases. */
     PhasedLoad require(Predicate<String> phase, String name, List<LoadAssertion> required) {
         for (TimedPhase one : phases.all) {
             if (phase.test(one.name())) {
@@ -145,8 +140,7 @@ final class PhasedLoad {
 
     /**
      * Runs all phases. Each calm phase begins a step with the label of the next fault; each fault is a span.
-     *
-     * @param faults the backend's fault by the name of the phase; an empty text: the load makes the fault
+     * A fault that is an empty text is made by the load.
      */
     GatlingLoad.Result runFaults(String stepPrefix, RunningServer backend, UnaryOperator<String> faults)
             throws InterruptedException {
@@ -192,7 +186,6 @@ final class PhasedLoad {
         return beginMillis(phase) + 1000L * seconds(phase);
     }
 
-    /** When a fault healed; it began with its phase. */
     long healMillis(int fault) {
         return healMillis.getOrDefault(fault, endMillis(fault));
     }

@@ -163,7 +163,6 @@ abstract class ScenarioExperiment extends Experiment {
         }
     }
 
-    /** Runs the scenario. */
     PromiseTable measure(ExperimentContext context) throws Exception {
         return context.ownLoad(
                 scenario,

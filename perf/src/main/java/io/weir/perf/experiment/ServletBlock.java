@@ -23,7 +23,6 @@ final class ServletBlock extends ClosedExperiment {
     private static final int JOB_SECONDS = 2;
     private static final LoadAssertion ALL = LoadAssertion.ALL_SUCCEED;
 
-    /** A Tomcat with one thread, and a job that other threads wait for. */
     static String[] oneThread(String jobTime, int jobThreads) {
         return new String[] {
             "--server.tomcat.threads.max=1",

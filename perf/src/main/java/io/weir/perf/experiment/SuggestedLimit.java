@@ -37,7 +37,6 @@ final class SuggestedLimit extends Experiment {
     /** The first phase with a multiple; before it are the warm-up and the wide limit. */
     private static final int FIRST = 2;
 
-    /** A multiple of the suggestion, and the name of its phase. */
     private record Multiple(String name, double factor) {}
 
     /** Descending: a limit that is too low leaves a queue for the next one. */

@@ -37,10 +37,8 @@ record Charts(Path directory, List<Plot> written) {
                     Stream.of(OutcomeKind.values()).flatMap(OutcomeKind::shades), Stream.of(SERIES))
             .toList();
 
-    /** The number of series with different colours. */
     static final int MAX_SERIES = SERIES.length;
 
-    /** A plot that was written. */
     record Plot(String file, String title) {}
 
     record Point(double x, double y) {}
@@ -75,7 +73,6 @@ record Charts(Path directory, List<Plot> written) {
                 .orElse(0);
     }
 
-    /** Sets the scale to the largest value. */
     static void scale(AxesChartStyler styler, double max, boolean logarithmic) {
         styler.setYAxisLogarithmic(logarithmic);
         double top = logarithmic ? Math.pow(10, Math.ceil(Math.log10(Math.max(1, max * 1.05)))) : 1.1 * max;

@@ -14,21 +14,12 @@ import java.util.stream.Collectors;
 /**
  * What a sceptical reviewer asks of a run, asserted from its raw files. The report says of no figure that it
  * agrees with its claim if the run misses a line.
- *
- * @param lines the lines that concern this run
  */
 record Checklist(List<Line> lines) {
 
     /** A shorter warm-up measures the compiler of a JVM. */
     private static final double MIN_WARM_UP_SECONDS = 5;
 
-    /**
-     * A line.
-     *
-     * @param text as in {@code perf/README.md}
-     * @param met whether the run meets it
-     * @param measured what the raw files say
-     */
     record Line(String text, boolean met, String measured) {}
 
     static Checklist of(RunResult run) {
@@ -77,7 +68,6 @@ record Checklist(List<Line> lines) {
         return new Checklist(List.copyOf(lines));
     }
 
-    /** The texts of the lines that the run misses. */
     List<String> missed() {
         return lines.stream().filter(line -> !line.met).map(Line::text).toList();
     }
@@ -86,7 +76,6 @@ record Checklist(List<Line> lines) {
         return names.stream().sorted().collect(Collectors.joining(", "));
     }
 
-    /** A bound on the largest of some facts, of which there must be one. */
     private static Line limit(String text, String facts, double most, String unit, RunResult run) {
         OptionalDouble max = run.facts().stream()
                 .filter(fact -> fact.name().matches(facts))

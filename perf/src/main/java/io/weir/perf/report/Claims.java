@@ -10,7 +10,6 @@ import java.util.OptionalDouble;
 /** Compares the claims about a run with its figures. */
 final class Claims {
 
-    /** Whether the measured figure agrees with the claim. */
     enum Agreement {
         YES,
         NO,
@@ -24,10 +23,8 @@ final class Claims {
     }
 
     /**
-     * A line of the table.
-     *
-     * @param reference the claimed number, or the figure that the claim names
-     * @param reason why the claim is not said to agree; empty if it agrees
+     * A line of the table. The reference is the claimed number, or the figure that the claim names; the
+     * reason is empty if the claim agrees.
      */
     record ComparedClaim(
             Claim claim, OptionalDouble reference, OptionalDouble measured, Agreement agreement, String reason) {

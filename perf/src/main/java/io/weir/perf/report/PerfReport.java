@@ -61,10 +61,8 @@ public final class PerfReport {
     }
 
     /**
-     * Writes a page into the directory of each run, and an index.
-     *
-     * @param results contains the directories of the runs, at any depth
-     * @return the errors in raw files; these runs have no page
+     * Writes a page into the directory of each run below {@code results}, and an index. Returns the errors in
+     * raw files: these runs have no page.
      */
     public static List<String> write(Path results) throws IOException {
         List<String> errors = new ArrayList<>();

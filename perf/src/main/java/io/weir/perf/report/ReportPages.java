@@ -106,7 +106,6 @@ final class ReportPages {
         return page;
     }
 
-    /** Writes a page about all runs. */
     static void fill(String template, Path file, List<WrittenPage> pages) throws IOException {
         List<?> runs = pages.stream().map(WrittenPage::values).toList();
         Files.writeString(file, template(template).execute(Map.of("runs", runs)));
@@ -129,7 +128,6 @@ final class ReportPages {
                 "source", claim.source());
     }
 
-    /** The figures of each step's requests; by request name if a step has several. */
     private static Map<String, Object> requestTable(RunResult run, RunFigures figures) {
         Map<String, Set<String>> names = run.requests().stream().collect(byStep(Request::step, Request::name));
         return table(run, figures, REQUEST_FIGURES, step -> {

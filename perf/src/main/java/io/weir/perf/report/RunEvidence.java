@@ -19,7 +19,6 @@ record RunEvidence(RunResult run, RunFigures figures) {
     /** From this share of the cores on, the processors may be the limit. */
     private static final double BUSY_PERCENT = 90;
 
-    /** The evidence for a figure, or {@link #NONE}. */
     String of(String figure) {
         OptionalDouble atLeast = figures.get(figure + ".at-least");
         if (atLeast.isPresent()) {

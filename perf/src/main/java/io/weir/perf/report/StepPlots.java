@@ -29,7 +29,6 @@ import org.springframework.util.FileSystemUtils;
 /** The plots that compare the steps of a run; writes all plots of a run. */
 record StepPlots(RunResult run, RunFigures figures, Charts charts) {
 
-    /** Writes all plots to the directory {@code plots} of the run, and deletes old ones. */
     static List<Charts.Plot> write(RunResult run, RunFigures figures) throws IOException {
         Path directory = run.directory().resolve("plots");
         FileSystemUtils.deleteRecursively(directory);

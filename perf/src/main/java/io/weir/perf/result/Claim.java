@@ -37,7 +37,6 @@ public record Claim(String experiment, String name, String claimed, String unit,
         CsvTable.check(!source.isBlank(), "source", source, "a name");
     }
 
-    /** The claims in the jar about an experiment. */
     public static List<Claim> shipped(String experiment) {
         return SHIPPED.readResource().stream()
                 .filter(claim -> claim.experiment.equals(experiment))
@@ -54,7 +53,6 @@ public record Claim(String experiment, String name, String claimed, String unit,
         }
     }
 
-    /** Whether a measured value agrees with the claim, within the tolerance. */
     public boolean agrees(double measured, double reference) {
         double amount = tolerance.isEmpty() ? 0 : Double.parseDouble(tolerance.replace("%", ""));
         double slack = tolerance.endsWith("%") ? Math.abs(reference) * amount / 100 : amount;

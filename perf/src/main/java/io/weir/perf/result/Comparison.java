@@ -9,10 +9,7 @@ import java.util.OptionalDouble;
 
 /**
  * The facts of a run that compare products. {@code weir.forward.rate} and {@code haproxy.forward.rate} are
- * one row if the run's property {@code compare} is {@code weir,haproxy}.
- *
- * @param products the columns
- * @param rows the figures, in the order of the facts
+ * one row if the run's property {@code compare} is {@code weir,haproxy}. The products are the columns.
  */
 public record Comparison(List<String> products, List<ComparedFigure> rows) {
 
@@ -40,7 +37,6 @@ public record Comparison(List<String> products, List<ComparedFigure> rows) {
         return new Comparison(products, rows);
     }
 
-    /** Whether a fact is one of the compared figures. */
     public boolean contains(String fact) {
         return product(products, fact).isPresent();
     }

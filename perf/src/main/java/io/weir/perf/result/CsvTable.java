@@ -49,7 +49,6 @@ public record CsvTable<T extends Record>(String file, Class<T> type) {
             })
             .build();
 
-    /** Fails unless a value of a row is valid. */
     public static void check(boolean valid, String column, Object value, String expected) {
         if (!valid) {
             throw new IllegalArgumentException(column + ": " + value + " (expected: " + expected + ")");
@@ -64,7 +63,6 @@ public record CsvTable<T extends Record>(String file, Class<T> type) {
         return String.join(",", schema().getColumnNames());
     }
 
-    /** Reads the rows of the file in a directory. */
     public List<T> read(Path directory) {
         return read(directory, row -> {});
     }
@@ -97,12 +95,10 @@ public record CsvTable<T extends Record>(String file, Class<T> type) {
                         new GZIPInputStream(Files.newInputStream(compressed(directory))), StandardCharsets.UTF_8);
     }
 
-    /** Reads the rows; none if the file does not exist. */
     public List<T> readIfPresent(Path directory) {
         return exists(directory) ? read(directory) : List.of();
     }
 
-    /** Copies the file to another directory, if it exists. */
     void copy(Path from, Path to) throws IOException {
         for (Path path : List.of(from.resolve(file), compressed(from))) {
             if (Files.isRegularFile(path)) {
@@ -128,7 +124,6 @@ public record CsvTable<T extends Record>(String file, Class<T> type) {
         return Files.size(compressed(directory));
     }
 
-    /** Reads the resource of that name in this jar. */
     public List<T> readResource() {
         try (var stream = Objects.requireNonNull(CsvTable.class.getResourceAsStream("/" + file), file)) {
             return read(Path.of(file), new InputStreamReader(stream, StandardCharsets.UTF_8), row -> {});
@@ -169,7 +164,6 @@ public record CsvTable<T extends Record>(String file, Class<T> type) {
         };
     }
 
-    /** Creates the file in a directory and writes the header. */
     SequenceWriter create(Path directory) throws IOException {
         return write(Files.newBufferedWriter(directory.resolve(file)));
     }

@@ -9,10 +9,7 @@ import java.util.Set;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
-/**
- * Classifies outcomes by their cause, in the order in which plots stack them. The colours are the
- * dashboard's.
- */
+/** Outcomes by their cause, in the order in which plots stack them, with the dashboard's colours. */
 public enum OutcomeKind {
     ANSWERED(0x1f7d52, Request.SUCCESS),
     FALLBACK(0x8457c2, "fallback"),

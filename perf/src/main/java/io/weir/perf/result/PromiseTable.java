@@ -45,12 +45,10 @@ public final class PromiseTable {
         add("(" + text + ")", "", measured, true);
     }
 
-    /** A value with a lower bound. */
     public void atLeast(String text, double promised, double measured, String unit) {
         add(text, "at least " + number(promised, unit), number(measured, unit), measured >= promised);
     }
 
-    /** A value with an upper bound. */
     public void atMost(String text, double promised, double measured, String unit) {
         add(text, "at most " + number(promised, unit), number(measured, unit), measured <= promised);
     }
@@ -60,7 +58,6 @@ public final class PromiseTable {
         add(text, "all", count + " of " + total, count == total && total > 0);
     }
 
-    /** A number with at most two decimals. */
     public static String number(double value, String unit) {
         String number = new DecimalFormat("0.##", DecimalFormatSymbols.getInstance(Locale.ROOT)).format(value);
         return (number + ' ' + unit).strip();

@@ -19,7 +19,6 @@ public record Request(
         @JsonProperty("request") String name,
         String outcome) {
 
-    /** The outcome of a request that was answered with 200. */
     public static final String SUCCESS = "success";
 
     /** Interns the texts: millions of requests share a few words. */
@@ -37,17 +36,14 @@ public record Request(
         return outcome.equals(SUCCESS);
     }
 
-    /** The same request in a step. */
     public Request in(String otherStep) {
         return new Request(otherStep, atMillis, micros, name, outcome);
     }
 
-    /** The same request, sent that much later. */
     public Request later(long millis) {
         return new Request(step, Math.max(0, atMillis + millis), micros, name, outcome);
     }
 
-    /** The latency. */
     public double millis() {
         return micros / 1000.0;
     }

@@ -19,7 +19,6 @@ public record Requests(List<Request> all) implements Iterable<Request> {
         all = List.copyOf(all);
     }
 
-    /** The requests of several loads. */
     public static Requests of(Collection<Requests> several) {
         return new Requests(several.stream().flatMap(Requests::stream).toList());
     }
@@ -57,7 +56,6 @@ public record Requests(List<Request> all) implements Iterable<Request> {
         return where(one -> one.atMillis() >= fromMillis && one.atMillis() < toMillis);
     }
 
-    /** Groups of requests, such as by name; sorted. */
     public Map<String, Requests> by(Function<Request, String> property) {
         return stream()
                 .collect(Collectors.groupingBy(
@@ -72,7 +70,6 @@ public record Requests(List<Request> all) implements Iterable<Request> {
         return stream().filter(matches).count();
     }
 
-    /** The number of successes that took at most that long. */
     public double servedWithin(Duration time) {
         return count(one -> one.succeeded() && one.micros() <= TimeUnit.NANOSECONDS.toMicros(time.toNanos()));
     }
@@ -103,7 +100,6 @@ public record Requests(List<Request> all) implements Iterable<Request> {
         return isEmpty() ? Double.NaN : sorted[Math.max(0, index)];
     }
 
-    /** The mean latency; NaN if there are no requests. */
     public double mean() {
         return stream().mapToDouble(Request::millis).average().orElse(Double.NaN);
     }

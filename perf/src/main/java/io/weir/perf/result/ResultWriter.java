@@ -23,7 +23,6 @@ public final class ResultWriter implements AutoCloseable {
     private final Map<String, String> properties = new TreeMap<>();
     private final Map<Class<?>, SequenceWriter> writers = new HashMap<>();
 
-    /** Creates empty files. */
     public ResultWriter(Path directory) throws IOException {
         this.directory = directory;
         FileSystemUtils.deleteRecursively(directory);
@@ -37,22 +36,18 @@ public final class ResultWriter implements AutoCloseable {
         return directory;
     }
 
-    /** The directory of the processes' logs. */
     public Path logs() {
         return directory.resolve("logs");
     }
 
-    /** The start of the run, in milliseconds since 1970. */
     public long beganEpochMillis() {
         return beganEpochMillis;
     }
 
-    /** Milliseconds since the start of the run. */
     public long nowMillis() {
         return System.currentTimeMillis() - beganEpochMillis;
     }
 
-    /** Sets a property; {@link #writeProperties} writes it. */
     public void property(String name, Object value) {
         properties.put(name, String.valueOf(value));
     }
@@ -62,7 +57,6 @@ public final class ResultWriter implements AutoCloseable {
         Objects.requireNonNull(writers.get(row.getClass()), row::toString).write(row);
     }
 
-    /** Writes all properties that were set so far. */
     public void writeProperties() {
         String text = properties.entrySet().stream()
                 .map(one -> one.getKey()
@@ -77,7 +71,6 @@ public final class ResultWriter implements AutoCloseable {
         }
     }
 
-    /** Completes all files and deletes empty logs. */
     @Override
     public synchronized void close() {
         writers.values().forEach(SequenceWriter::close);

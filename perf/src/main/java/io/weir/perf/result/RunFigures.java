@@ -91,7 +91,6 @@ public final class RunFigures {
         return value == null || value.isNaN() ? OptionalDouble.empty() : OptionalDouble.of(value);
     }
 
-    /** A figure of a step; NaN if it was not measured. */
     public double get(Step step, String figure) {
         return values.getOrDefault(step.name() + '/' + figure, Double.NaN);
     }

@@ -101,7 +101,6 @@ public record RunResult(
             return (endedMillis - beganMillis) / 1000.0;
         }
 
-        /** Whether a moment is within the step. */
         public boolean contains(long atMillis) {
             return atMillis >= beganMillis && atMillis <= endedMillis;
         }
@@ -137,7 +136,6 @@ public record RunResult(
     /** A period that plots shade, such as a fault. */
     public record ShadedSpan(String step, String label, long fromMillis, long toMillis) {}
 
-    /** A single figure that the experiment computed. */
     public record Fact(String name, double value, String unit) {
         public Fact {
             CsvTable.check(Double.isFinite(value), "value", value, "a number");
@@ -147,11 +145,6 @@ public record RunResult(
     /** A condition that must hold. {@code run} is the label of the load if an experiment has several. */
     public record Assertion(String run, String assertion, boolean holds, String actual) {}
 
-    /**
-     * Reads the directory of a run.
-     *
-     * @throws InvalidFileException if a file is missing or has invalid content
-     */
     public static RunResult read(Path directory) {
         Map<String, Integer> repetitions = new HashMap<>();
         List<Step> steps = STEPS
@@ -226,7 +219,6 @@ public record RunResult(
         KeptRun.write(this, other);
     }
 
-    /** A property; empty if the run does not have it. */
     public String property(String name) {
         return properties.getOrDefault(name, "");
     }
@@ -240,19 +232,16 @@ public record RunResult(
         return assertions.stream().allMatch(Assertion::holds);
     }
 
-    /** Whether a process belongs to the load generator and is not under test. */
     public static boolean isGenerator(String process) {
         return process.startsWith("gatling") || process.startsWith("wrk") || process.equals("load");
     }
 
-    /** The processes under test, sorted. */
     public Map<String, List<ProcessSample>> processesUnderTest() {
         return processes.stream()
                 .filter(sample -> !isGenerator(sample.process()))
                 .collect(Collectors.groupingBy(ProcessSample::process, TreeMap::new, Collectors.toList()));
     }
 
-    /** The facts that the run compares between products. */
     public Comparison comparison() {
         return Comparison.of(property("compare"), facts);
     }
@@ -264,7 +253,6 @@ public record RunResult(
                 : List.of(property("panels").split(",", -1));
     }
 
-    /** Whether the run compares several products or fronts. */
     public boolean compares() {
         return !property("compare").isEmpty() || !panels().isEmpty();
     }

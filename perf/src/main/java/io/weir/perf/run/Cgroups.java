@@ -66,13 +66,7 @@ final class Cgroups implements AutoCloseable {
         return home != null;
     }
 
-    /**
-     * The group of a process.
-     *
-     * @param cores the quota
-     * @param priority whether it has a larger weight than others
-     * @return the file that the process writes its pid to
-     */
+    /** The file that a process writes its pid to, for a quota of that many cores. */
     synchronized Path group(String process, int cores, boolean priority) {
         Path group = Objects.requireNonNull(home, "no cgroups").resolve(process);
         int weight = priority ? PRIORITY : 1;

@@ -42,7 +42,6 @@ public record ChaosOptions(
         int slackMillis,
         double maxWaitingPercent) {
 
-    /** The faults that can be asked for. */
     public static final Set<String> FAULTS = Set.of("hang", "latency", "abort", "reset", "truncate");
 
     /** A fault heals by itself that much later than the run ends it. */
@@ -66,9 +65,6 @@ public record ChaosOptions(
             "--slack-ms",
             "--max-waiting");
 
-    /**
-     * Parses the values by the options' names; throws an {@link IllegalArgumentException} for a wrong one.
-     */
     static ChaosOptions parse(Map<String, String> given) {
         Map<String, String> values = new LinkedHashMap<>(given);
         String[] route = idAndPath("--route", values.get("--route"));

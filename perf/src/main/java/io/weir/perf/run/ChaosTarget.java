@@ -22,7 +22,6 @@ import tools.jackson.databind.json.JsonMapper;
  */
 public final class ChaosTarget {
 
-    /** The environment variable with the operator's token. */
     static final String TOKEN = "WEIR_MANAGEMENT_TOKEN";
 
     private static final int FORBIDDEN = 403;
@@ -43,31 +42,18 @@ public final class ChaosTarget {
         this.options = options;
     }
 
-    /**
-     * A deployed gateway.
-     *
-     * @throws IllegalArgumentException if one of the URLs is none
-     */
     static ChaosTarget of(String gateway, String management, String token, ChaosOptions options) {
         return new ChaosTarget(
                 RemoteTarget.url("--target", gateway), RemoteTarget.url("--management", management), token, options);
     }
 
-    /**
-     * Facts about the route that gets the faults.
-     *
-     * @param backend its backend
-     * @param neighbourBackend the neighbour's, another one
-     * @param deadlineMillis the deadline of its backend
-     */
+    /** The backends of both routes, and the deadline of the first one. */
     public record RouteFacts(String backend, String neighbourBackend, long deadlineMillis) {}
 
-    /** The URL for callers. */
     public URI gateway() {
         return gateway;
     }
 
-    /** The routes, the load and the limits. */
     public ChaosOptions options() {
         return options;
     }
@@ -111,13 +97,7 @@ public final class ChaosTarget {
         throw new RunFailure(option + ' ' + route + " (expected: a route of a backend: " + known + ")");
     }
 
-    /**
-     * Starts a fault of the route.
-     *
-     * @param type the fault, with its own members, as in {@link ChaosOptions#FAULTS}
-     * @param seconds the time after which it heals by itself
-     * @return its id
-     */
+    /** Starts a fault that heals by itself after that many seconds; returns its id. */
     public synchronized long inject(Map<String, ?> type, long seconds) {
         if (ended) {
             throw new RunFailure("no fault is injected any more: the run ends");

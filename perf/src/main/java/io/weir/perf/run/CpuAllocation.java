@@ -27,21 +27,13 @@ import java.util.stream.IntStream;
 record CpuAllocation(
         int asked, int granted, int host, List<List<Integer>> processes, List<Integer> generator, boolean quota) {
 
-    /** How processes are limited. */
     enum Method {
         AFFINITY,
         QUOTA,
         NONE
     }
 
-    /**
-     * Divides the cores of the host.
-     *
-     * @param asked cores per process under test
-     * @param processes the number of processes under test at a time
-     * @param affinity whether processes can be bound to cores
-     * @param cgroups whether processes can have cgroups
-     */
+    /** Divides the cores of the host among processes under test, each with the asked number. */
     static CpuAllocation divide(List<Integer> cores, int asked, int processes, boolean affinity, boolean cgroups) {
         int host = cores.size();
         if (affinity && host > asked * processes) {

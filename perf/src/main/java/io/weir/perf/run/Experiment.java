@@ -19,7 +19,6 @@ public abstract class Experiment {
     @Target(ElementType.TYPE)
     @Retention(RetentionPolicy.RUNTIME)
     public @interface Measures {
-        /** The name on the command line. */
         String name();
 
         /** The question, as {@code --list} shows it. */

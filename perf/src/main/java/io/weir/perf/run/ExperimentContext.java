@@ -87,12 +87,10 @@ public final class ExperimentContext implements AutoCloseable {
         return options.quick();
     }
 
-    /** Whether the gateway runs elsewhere. */
     public boolean isRemote() {
         return options.isRemote();
     }
 
-    /** The deployed gateway of a chaos run. */
     public ChaosTarget chaos() {
         return options.chaos()
                 .orElseThrow(() -> new RunFailure("chaos without a deployed gateway (expected: --target URL)"));
@@ -102,7 +100,6 @@ public final class ExperimentContext implements AutoCloseable {
         return servers;
     }
 
-    /** A file of the repository. */
     public Path file(String path) {
         return root.resolve(path);
     }
@@ -111,21 +108,15 @@ public final class ExperimentContext implements AutoCloseable {
         return processes;
     }
 
-    /** Milliseconds since the start of the run. */
     public long nowMillis() {
         return results.nowMillis();
     }
 
-    /** Begins a step now and ends the previous one. */
     public void beginStep(String label) {
         beginStep(nowMillis(), label, "");
     }
 
-    /**
-     * Begins a step at a time and ends the previous one.
-     *
-     * @param x the number that the step is plotted over, such as the concurrency; empty: none
-     */
+    /** Ends the previous step and begins one; {@code x} is the number that it is plotted over, or empty. */
     public void beginStep(long atMillis, String label, String x) {
         endStep(atMillis);
         int number = endedSteps.size() + 1;
@@ -148,7 +139,6 @@ public final class ExperimentContext implements AutoCloseable {
         }
     }
 
-    /** The id of the ended step at that time; empty if there was none. */
     String stepAt(long atMillis) {
         return endedSteps.stream()
                 .filter(one -> atMillis >= one.beganMillis() && atMillis < one.endedMillis())
@@ -241,17 +231,14 @@ public final class ExperimentContext implements AutoCloseable {
         validity.checkGenerator(load, result, busyCores, generatorCores());
     }
 
-    /** The mean of the samples of a process in a step. */
     public double mean(String process, int stepNumber, ToLongFunction<ProcessSample> value) {
         return sampler.mean(process, Integer.toString(stepNumber), value);
     }
 
-    /** Tells the progress that the experiment goes on at least until then. */
     public void goesOnUntil(long atMillis) {
         progress.atLeast(Duration.ofMillis(Math.max(0, atMillis - nowMillis())));
     }
 
-    /** Waits until that time, in milliseconds since the start of the run. */
     public void sleepUntil(long atMillis) throws InterruptedException {
         while (nowMillis() < atMillis) {
             processes.check();
@@ -260,7 +247,6 @@ public final class ExperimentContext implements AutoCloseable {
         }
     }
 
-    /** Shows an activity before the first step or between steps. */
     public void progress(String activity) {
         progress.activity(activity);
     }
@@ -282,7 +268,6 @@ public final class ExperimentContext implements AutoCloseable {
         return allocation.generatorCores();
     }
 
-    /** The cores that a process under test really has. */
     public int cores() {
         return allocation.granted();
     }

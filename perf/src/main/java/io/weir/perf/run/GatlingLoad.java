@@ -43,12 +43,8 @@ public final class GatlingLoad {
     private final Path rows;
 
     /**
-     * The plan of a load.
-     *
-     * @param simulation the simple name of the simulation's class
-     * @param label names the load in the report
-     * @param settings the fields of the simulation's {@code LoadPlan}
-     * @param binding whether a failed assertion fails the run
+     * The plan of a load: a simulation's simple class name, a label, the fields of its {@code LoadPlan}, and
+     * its assertions. A failed one fails the run if they are {@code binding}.
      */
     public record GatlingPlan(
             String simulation,
@@ -58,10 +54,8 @@ public final class GatlingLoad {
             boolean binding) {}
 
     /**
-     * The result of a load.
+     * The result of a load. The requests are in the order of sending.
      *
-     * @param requests all requests, in the order of sending
-     * @param failedAssertions the number of assertions that do not hold
      * @param missing planned requests that were not sent; 0 in the closed model, which plans none
      * @param delayMillis the 99th percentile of the generator's wake-up delays in all steps; NaN without any
      */
@@ -158,7 +152,6 @@ public final class GatlingLoad {
         return !request.step().isEmpty();
     }
 
-    /** How many requests fewer than planned were sent. */
     static long missing(String output, long sent) {
         Matcher planned = PLANNED.matcher(output);
         return planned.find() ? Math.max(0, Long.parseLong(planned.group(1)) - sent) : 0;

@@ -66,7 +66,6 @@ public final class Host {
         return List.copyOf(prefixed);
     }
 
-    /** The first line that a command prints; {@code unknown} if it prints none. */
     public static String firstLine(String... command) {
         return firstLine(Path.of(""), command);
     }
@@ -91,7 +90,6 @@ public final class Host {
         return Stream.of(path.split(":", -1)).anyMatch(directory -> Files.isExecutable(Path.of(directory, program)));
     }
 
-    /** Fails if a program is missing; names the packages that have it. */
     public static void require(String packages, String... programs) {
         for (String program : programs) {
             if (!has(program)) {
@@ -104,7 +102,6 @@ public final class Host {
         return ProcessHandle.current().info().command().orElse("java");
     }
 
-    /** Processor, memory and kernel. */
     public static String description() {
         String model = field(Path.of("/proc/cpuinfo"), "model name", "unknown processor");
         String kilobytes = field(Path.of("/proc/meminfo"), "MemTotal", "0").replaceAll("\\D", "");

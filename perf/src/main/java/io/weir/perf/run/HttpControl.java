@@ -36,7 +36,6 @@ public final class HttpControl {
         }
     }
 
-    /** Sends a request with a JSON body, which may be empty. */
     static HttpResponse<String> send(String method, URI uri, String json) throws IOException {
         return send(method, uri, json, null);
     }
@@ -58,7 +57,6 @@ public final class HttpControl {
         }
     }
 
-    /** The body of the answer; empty unless the status is 200. */
     public static Optional<String> get(String url) {
         try {
             HttpResponse<String> answer = send("GET", URI.create(url), "");

@@ -10,7 +10,6 @@ package io.weir.perf.run;
  */
 public record LoadAssertion(String request, String figure, String operator, long value) {
 
-    /** All requests are answered with 200. */
     public static final LoadAssertion ALL_SUCCEED = new LoadAssertion("", "failures", "is", 0);
 
     public static final LoadAssertion SOME_FAIL = new LoadAssertion("", "failures", "gt", 0);
@@ -28,7 +27,6 @@ public record LoadAssertion(String request, String figure, String operator, long
         return new LoadAssertion("", figure, "gte", value);
     }
 
-    /** This assertion for the requests of a name. */
     public LoadAssertion of(String name) {
         return new LoadAssertion(name, figure, operator, value);
     }

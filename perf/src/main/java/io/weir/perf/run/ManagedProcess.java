@@ -27,7 +27,6 @@ public final class ManagedProcess {
         this.log = log;
     }
 
-    /** The name of the process in the results. */
     public String name() {
         return name;
     }
@@ -49,7 +48,6 @@ public final class ManagedProcess {
         mayEnd = true;
     }
 
-    /** Fails once if it has ended by itself. */
     void check() {
         if (!mayEnd && !isAlive()) {
             mayEnd = true;
@@ -58,7 +56,6 @@ public final class ManagedProcess {
         }
     }
 
-    /** The CPU time of the process and its descendants. */
     public Duration cpuTime() {
         return ProcessStats.ofTree(pid(), Set.of())
                 .map(stats -> Duration.of(stats.cpuMicros(), ChronoUnit.MICROS))

@@ -46,11 +46,8 @@ public final class OpenLoad {
     private record NumberedField(String name, IntFunction<String> value) {}
 
     /**
-     * A load on a server of this machine.
-     *
-     * @param paths requested in turn; they also name the requests
-     * @param timeout a request without an answer within this time fails
-     * @param answerBytes the length of the backend's answer; a shorter one fails
+     * A load on a server of this machine. The paths are requested in turn, and name the requests. A shorter
+     * answer than {@code answerBytes}, and one that comes after the timeout, fails.
      */
     public OpenLoad(int port, List<String> paths, int connections, Duration timeout, int answerBytes) {
         this(
@@ -84,7 +81,6 @@ public final class OpenLoad {
         this.recorded = recorded;
     }
 
-    /** The same load with a field in the head of each request. */
     public OpenLoad withHeader(String name, String value) {
         HttpClient with = client.headers(headers -> headers.set(name, value));
         return new OpenLoad(with, paths, timeout, answerBytes, retries, field, recorded);
@@ -142,17 +138,14 @@ public final class OpenLoad {
         return TimeUnit.NANOSECONDS.toMillis(nanos - ORIGIN);
     }
 
-    /** The requests of several loads; returns when all are complete. */
     public static Requests join(List<CompletableFuture<Requests>> sent) {
         return Requests.of(sent.stream().map(CompletableFuture::join).toList());
     }
 
-    /** Sends requests; returns when all are complete. */
     public Requests run(int perSecond, Duration time) {
         return send(perSecond, time).join();
     }
 
-    /** Sends requests at once. */
     public CompletableFuture<Requests> burst(int count) {
         return send(1000 * count, Duration.ofMillis(1));
     }

@@ -87,12 +87,7 @@ public final class PerfRun {
         return holds;
     }
 
-    /**
-     * The outcome of a run.
-     *
-     * @param failures assertions that do not hold
-     * @param invalid why the run is not a valid result
-     */
+    /** The assertions that do not hold, and why the run is not a valid result. */
     public record RunOutcome(List<String> failures, List<String> invalid) {
 
         public boolean holds() {
@@ -136,12 +131,8 @@ public final class PerfRun {
     }
 
     /**
-     * Measures one experiment and stops everything that it started.
-     *
-     * @param root the root of the repository
-     * @param directory the directory of the raw files; its content is deleted
-     * @param following the estimated duration of the experiments after this one
-     * @throws RunFailure if the measurement is not possible
+     * Measures one experiment and stops everything that it started. Deletes the content of the directory.
+     * {@code following} is the estimated duration of the experiments after this one.
      */
     public static RunOutcome measure(
             Experiment experiment, RunOptions options, Path root, Path directory, Duration following)

@@ -44,11 +44,7 @@ record ProcessStats(long cpuMicros, long ownBytes, long sharedBytes, long thread
                 connections + other.connections);
     }
 
-    /**
-     * The current values of one process; empty if it has ended.
-     *
-     * @param established the result of {@link #establishedSockets}
-     */
+    /** The current values of one process; empty if it has ended. */
     static Optional<ProcessStats> of(long pid, Set<String> established) {
         try {
             Path home = home(pid);

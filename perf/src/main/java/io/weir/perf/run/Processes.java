@@ -86,17 +86,14 @@ public final class Processes implements AutoCloseable {
         }
     }
 
-    /** A temporary directory; {@link #close} deletes it. */
     public Path directory() {
         return directory;
     }
 
-    /** Starts a process without limits of its own. */
     public ManagedProcess start(String name, List<String> command, Map<String, String> environment) {
         return start(Role.UNDER_TEST, name, command, environment);
     }
 
-    /** Starts a process within the limits of its role. */
     public ManagedProcess start(Role role, String name, List<String> command, Map<String, String> environment) {
         List<String> limited = new ArrayList<>();
         // A session of its own: Ctrl-C reaches only this JVM, which then ends the others in order.
@@ -130,7 +127,6 @@ public final class Processes implements AutoCloseable {
         }
     }
 
-    /** Starts a process, waits for its end, and returns its output. */
     public String run(Role role, String name, List<String> command, Duration timeout) throws InterruptedException {
         ManagedProcess process = start(role, name, command, Map.of());
         process.mayEnd();
@@ -170,7 +166,6 @@ public final class Processes implements AutoCloseable {
         return found.group(1);
     }
 
-    /** The same with a time-out. */
     public void await(String condition, Duration timeout, BooleanSupplier holds) throws InterruptedException {
         long end = System.nanoTime() + timeout.toNanos();
         while (!holds.getAsBoolean()) {
@@ -183,7 +178,6 @@ public final class Processes implements AutoCloseable {
         }
     }
 
-    /** Fails if a process has ended by itself, or if the run was stopped. */
     void check() {
         if (closed) {
             throw new RunFailure("stopped");

@@ -31,7 +31,6 @@ final class Progress {
         tick();
     }
 
-    /** The experiment takes at least that much longer. */
     void atLeast(Duration remaining) {
         endNanos = Math.max(endNanos, System.nanoTime() + remaining.toNanos());
     }

@@ -7,25 +7,14 @@ import java.net.http.HttpResponse;
 import java.time.Duration;
 import java.util.Optional;
 
-/**
- * A gateway that runs elsewhere.
- *
- * @param gateway the URL for callers
- * @param faults the management URL of the simulator behind it
- */
+/** A gateway that runs elsewhere; {@code faults} is the management URL of the simulator behind it. */
 public record RemoteTarget(URI gateway, URI faults) {
 
     private static final int HEAL_ATTEMPTS = 5;
     private static final Duration HEAL_INTERVAL = Duration.ofMillis(500);
 
-    /** The first characters of a simulator's answer. */
     private static final String FAULTS = "{\"faults\"";
 
-    /**
-     * Parses the command line options.
-     *
-     * @throws IllegalArgumentException if one of them is not an HTTP URL
-     */
     static RemoteTarget parse(String gateway, String faults) {
         return new RemoteTarget(url("--target", gateway), url("--faults", faults));
     }

@@ -28,7 +28,6 @@ public record RunOptions(
 
     private static final String CHAOS = "chaos";
 
-    /** Options without a chaos run. */
     public RunOptions(
             List<Experiment> experiments, boolean list, boolean quick, int cpus, Optional<RemoteTarget> target) {
         this(experiments, list, quick, cpus, target, Optional.empty());
@@ -91,17 +90,11 @@ public record RunOptions(
         return new RunOptions(experiments, false, quick, 0, Optional.empty(), Optional.of(target));
     }
 
-    /**
-     * Options of a quick chaos run.
-     *
-     * @param token the operator's; empty: the gateway has no tokens
-     */
     public static RunOptions chaos(String gateway, String management, String token, ChaosOptions options) {
         ChaosTarget target = ChaosTarget.of(gateway, management, token, options);
         return new RunOptions(List.of(), false, true, 0, Optional.empty(), Optional.of(target));
     }
 
-    /** Checks that the ports in the environment are valid and free. */
     static void checkPorts(Map<String, String> environment) {
         for (String variable : List.of("GATEWAY_PORT", "MANAGEMENT_PORT")) {
             String port = environment.get(variable);

@@ -47,11 +47,7 @@ final class RunValidity {
         return List.copyOf(reasons);
     }
 
-    /**
-     * Checks the load generator.
-     *
-     * @param busyCores of the generator in its busiest step; empty: unknown
-     */
+    /** Checks the load generator by its busy cores in its busiest step; empty: unknown. */
     void checkGenerator(String load, GatlingLoad.Result result, OptionalDouble busyCores, int cores) {
         if (result.missing() > 0) {
             invalidate(load + ": the generator sent " + result.missing() + " requests fewer than planned, and "

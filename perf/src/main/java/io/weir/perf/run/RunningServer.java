@@ -41,7 +41,6 @@ public record RunningServer(String name, Optional<ManagedProcess> process, URI s
         operate(backend, "{\"max-concurrent-calls\": " + calls + "}");
     }
 
-    /** Changes a backend at a gateway, as an operator does. */
     public void operate(String backend, String json) {
         change("POST", "/actuator/weir/" + backend, json);
     }
@@ -59,11 +58,7 @@ public record RunningServer(String name, Optional<ManagedProcess> process, URI s
         }
     }
 
-    /**
-     * The sum of a meter over all lines with these labels.
-     *
-     * @throws RunFailure if there is no such line
-     */
+    /** The sum of a meter over all lines with these labels, of which there is at least one. */
     public double metric(String meter, String... labels) {
         double[] values = values(meter, labels);
         if (values.length == 0) {

@@ -23,7 +23,6 @@ import org.jspecify.annotations.Nullable;
 /** Samples all processes and the gateway's meters once a second. Ended processes have no samples. */
 final class Sampler implements AutoCloseable {
 
-    /** The meters that are plotted. */
     private static final Set<String> METERS = Set.of("""
             weir_permits_used weir_permits_limit weir_queue_length weir_breaker_state weir_inflight weir_shed_total
             weir_connections_open weir_pool_connections weir_pool_pending
@@ -53,7 +52,6 @@ final class Sampler implements AutoCloseable {
         }
     }
 
-    /** Samples a process and its descendants. */
     void watch(String name, long pid) {
         ProcessHandle.of(pid).ifPresent(process -> processes.put(name, process));
     }
@@ -62,11 +60,6 @@ final class Sampler implements AutoCloseable {
         gateways.put(gateway.name(), gateway);
     }
 
-    /**
-     * The mean of a value of a process in a step.
-     *
-     * @throws RunFailure if there is no sample
-     */
     double mean(String process, String ofStep, ToLongFunction<ProcessSample> value) {
         return find(process, ofStep).stream().mapToLong(value).average().orElseThrow(() -> {
             RuntimeException cause = lastFailure;

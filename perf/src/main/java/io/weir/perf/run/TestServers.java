@@ -85,16 +85,11 @@ public final class TestServers {
         return url;
     }
 
-    /** The jar of a single stack, with only the libraries of that stack. */
     public Path stackJar(String stack) {
         return context.file("backends-sim/target/weir-backends-sim-" + stack + ".jar");
     }
 
-    /**
-     * Starts the service under test; returns when it answers.
-     *
-     * @param stack from its own jar, or {@link #ALL_STACKS}
-     */
+    /** Starts the service under test from the jar of its stack; returns when it answers. */
     public RunningServer service(String stack, String path, String... settings) throws InterruptedException {
         RunningServer service = stack.equals(ALL_STACKS)
                 ? simulator("service", "mvc-jdbc", settings)
@@ -102,7 +97,6 @@ public final class TestServers {
         return ready(service, path);
     }
 
-    /** Starts a simulated backend from the jar with all stacks. */
     public RunningServer simulator(String name, String stack, String... settings) throws InterruptedException {
         return simulator(name, Host.freePort(), stack, settings);
     }
@@ -163,7 +157,6 @@ public final class TestServers {
         return RunningServer.local(process, port, management);
     }
 
-    /** Starts Spring MVC with that many threads. */
     public RunningServer threadFront(int threads, RunningServer mvc, RunningServer reactive) {
         int port = port("GATEWAY_PORT");
         List<String> arguments = List.of(
@@ -192,7 +185,6 @@ public final class TestServers {
         return port == null ? Host.freePort() : Integer.parseInt(port);
     }
 
-    /** Waits until the server answers a path with 200. */
     public RunningServer ready(RunningServer server, String path) throws InterruptedException {
         context.processes().await(server.name() + " answers " + path, () -> HttpControl.answers(server.url() + path));
         return server;

@@ -30,10 +30,8 @@ public record Wrk(long requests, long refused, double perSecond) {
     }
 
     /**
-     * Runs wrk with one thread. A request counts as unanswered after ten seconds.
-     *
-     * @param prefix of the command, such as {@code taskset}
-     * @throws UnansweredException if some requests were not answered
+     * Runs wrk with one thread, and a prefix such as {@code taskset}. A request is unanswered after ten
+     * seconds.
      */
     public static Wrk run(Processes processes, List<String> prefix, int connections, Duration time, String uri)
             throws InterruptedException {

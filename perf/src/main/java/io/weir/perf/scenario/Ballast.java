@@ -30,7 +30,6 @@ final class Ballast {
 
     private Ballast() {}
 
-    /** Returns the option for a JVM. */
     static String option(Path directory, Path wanted) throws IOException {
         Manifest manifest = new Manifest();
         manifest.getMainAttributes().put(Attributes.Name.MANIFEST_VERSION, "1.0");
@@ -45,7 +44,6 @@ final class Ballast {
         return "-javaagent:" + jar + "=" + wanted;
     }
 
-    /** The line that the JVM prints when its live set has that share. */
     static String reached(int percent) {
         return "live set: " + percent + " %";
     }
@@ -58,7 +56,6 @@ final class Ballast {
                 .orElse("unknown");
     }
 
-    /** Called by the JVM. */
     public static void premain(String wanted) {
         Thread.ofPlatform().daemon().name("ballast").start(() -> {
             int last = 0;

@@ -98,7 +98,6 @@ final class CallerCases {
         return Mono.delay(Duration.ofSeconds(1)).then().doFinally(end -> upgrading.decrementAndGet());
     }
 
-    /** The outcome of a request with a header that only a trusted proxy may send. */
     private static String forge(CaseRoute route, String header, String value) {
         Requests sent = route.load().withHeader(header, value).burst(1).join();
         return sent.all().getFirst().outcome();
@@ -179,7 +178,6 @@ final class CallerCases {
         }
     }
 
-    /** Returns the answer's status line, or why there is none. */
     private static String upload(CaseRoute route, int bytes, Duration pause) throws InterruptedException {
         try (Socket socket = startUpload(route, bytes)) {
             for (int i = 0; i < PARTS; i++) {

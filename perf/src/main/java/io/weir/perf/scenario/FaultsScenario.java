@@ -48,11 +48,8 @@ record FaultsScenario(Scenario.Options options) {
     }
 
     /**
-     * A fault and its expected end: a line of {@code faults.csv}.
-     *
-     * @param status as callers see it; with {@code broken} if the body ends too early
-     * @param outcome in metrics and log
-     * @param ofBackend whether the breaker counts it
+     * A fault and its expected end: a line of {@code faults.csv}. The status is that of the callers, with
+     * {@code broken} if the body ends too early; the outcome is that of metrics and log.
      */
     record ExpectedFault(String name, String path, Behaviour caller, String status, String outcome, boolean ofBackend) {
 
@@ -60,7 +57,6 @@ record FaultsScenario(Scenario.Options options) {
             return path.split("/", -1)[1];
         }
 
-        /** The failures that the breaker counts at least. */
         int leastFailures() {
             return ofBackend ? CALLS : 0;
         }
@@ -125,7 +121,6 @@ record FaultsScenario(Scenario.Options options) {
         return properties;
     }
 
-    /** The records of a fault. */
     private record RecordedCounts(long metered, long logged, long failed) {
 
         static RecordedCounts of(ExpectedFault fault, RunningServer gateway, Path log) throws IOException {

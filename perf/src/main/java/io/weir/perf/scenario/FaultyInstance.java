@@ -29,7 +29,6 @@ final class FaultyInstance implements AutoCloseable {
         NONE,
         /** No answer, also after the heal. */
         HANGS,
-        /** Status 500 at once. */
         FAILS,
         /** Status 500 instead of three of ten answers, at random. */
         FAILS_SOMETIMES,
@@ -37,7 +36,6 @@ final class FaultyInstance implements AutoCloseable {
         RESETS,
         /** The port is closed, and so are all connections. */
         REFUSES,
-        /** Ten times the service time. */
         SLOW
     }
 
@@ -56,7 +54,6 @@ final class FaultyInstance implements AutoCloseable {
     private volatile Fault fault = Fault.NONE;
     private DisposableServer server;
 
-    /** An instance without a fault on a free port. */
     FaultyInstance() {
         this(Host.freePort());
     }

@@ -26,7 +26,6 @@ final class HangScenario {
 
     private static final Duration SERVICE_TIME = Duration.ofMillis(20);
 
-    /** The default of {@code stall-calls}. */
     private static final int STALL_CALLS = 5;
 
     /** The permits of a ramp at its start. */
@@ -49,7 +48,6 @@ final class HangScenario {
     private final Scenario.Options options;
     private final SwallowingService service = new SwallowingService(SERVICE_TIME);
 
-    /** A backend's rate, its limit, and the rate of its neighbour. */
     private record Traffic(int rate, int limit, int neighbourRate) {
 
         /** The time without answers after a heal: a probe, its answer, and the ramp. */
@@ -92,7 +90,6 @@ final class HangScenario {
         }
     }
 
-    /** All hangs of a traffic. */
     private record HangRounds(List<HangRound> all) {
 
         Requests requests(Function<HangRound, Requests> part) {

@@ -59,12 +59,10 @@ record InstanceFront(RunningServer gateway) {
         return Scenario.load(gateway.port(), "/" + backend + "/1");
     }
 
-    /** How often the gateway has opened the breakers of a backend's instances. */
     long ejections(String backend) {
         return logged("Breaker of instance \\S+ of backend " + backend + " opened: ");
     }
 
-    /** How often the gateway has opened the breaker of a backend. */
     long openings(String backend) {
         return logged("Breaker of backend " + backend + " opened: ");
     }
@@ -78,7 +76,6 @@ record InstanceFront(RunningServer gateway) {
 
     // ---------------------------------------------------------------- peers
 
-    /** Starts HAProxy or Envoy in front of three instances; returns the load on it. */
     static OpenLoad start(OtherProxy proxy, Processes processes, List<Integer> ports) throws Exception {
         return Scenario.load(proxy.startBefore(processes, ports), "/mvc/1");
     }

@@ -38,7 +38,6 @@ import java.util.stream.Stream;
 final class InstancesScenario {
 
     private static final int RATE = 300;
-    /** The deadline of a call. */
     private static final long DEADLINE_MICROS = 800_000;
     /** Calls that were sent so long before the fault may still be under way. */
     private static final int UNDER_WAY_MILLIS = 50;
@@ -48,19 +47,11 @@ final class InstancesScenario {
 
     private final Scenario.Options options;
 
-    /** Compares promised and measured figures of a case. */
     private interface Check {
         void of(Case tested, Episode measured, PromiseTable promises);
     }
 
-    /**
-     * A fault of some of a backend's instances.
-     *
-     * @param name of the backend
-     * @param text names the case in the table
-     * @param count of the instances
-     * @param faulty as many of them have the fault
-     */
+    /** A fault of {@code faulty} of the {@code count} instances of a backend. */
     private record Case(
             String name, String text, int count, int faulty, Fault fault, int perSecond, int seconds, Check check) {
 
@@ -70,11 +61,8 @@ final class InstancesScenario {
     }
 
     /**
-     * The requests before, during and after a fault.
-     *
-     * @param faultAt when it began
-     * @param healAt when it ended
-     * @param faultyPercent the share of the calls meanwhile that faulty instances got
+     * The requests before, during and after a fault, and the share of the calls meanwhile that faulty
+     * instances got.
      */
     private record Episode(
             Requests all, long faultAt, long healAt, double faultyPercent, long ejections, long openings) {

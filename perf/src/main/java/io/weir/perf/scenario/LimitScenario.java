@@ -44,7 +44,6 @@ final class LimitScenario {
         OpenLoad start(Processes processes, int backendPort) throws Exception;
     }
 
-    /** The load on a front, and the service behind it. */
     private record Stage(OpenLoad load, WorkerService service) {
 
         /** Sends for a while; the answers may come later. */
@@ -60,12 +59,10 @@ final class LimitScenario {
         }
     }
 
-    /** Uses a stage. */
     private interface Play<T> {
         T on(Stage stage) throws Exception;
     }
 
-    /** The requests before, during and after an overload. */
     private record Overload(Requests before, Requests during, Requests after) {
 
         double p99Millis() {
@@ -152,7 +149,6 @@ final class LimitScenario {
         return new Overload(before.join(), during.join(), after.join());
     }
 
-    /** The backend loses half of its workers, becomes slower, or hangs. */
     private void changes() throws Exception {
         double halved = play(this::startGateway, 10, 50, stage -> {
             stage.pass(150, calmTime);
@@ -264,7 +260,6 @@ final class LimitScenario {
                 .toList();
     }
 
-    /** Answers in time, in percent of a capacity per second. */
     private static double goodputPercent(Requests requests, double capacity, Duration time) {
         return 100 * requests.servedWithin(IN_TIME) / (capacity * time.toSeconds());
     }

@@ -140,7 +140,6 @@ record OwnOverloadScenario(Scenario.Options options) {
         return Wrk.run(processes, List.of("taskset", "-c", LOAD_CORE), connections, time, gateway.url() + PATH);
     }
 
-    /** Parses a line of h2load's log: the time of the request, its status, and its duration. */
     private static Request parse(String line) {
         String[] columns = line.split("\t", -1);
         if (columns.length != 3) {

@@ -32,7 +32,6 @@ import reactor.netty.http.server.HttpServerRequest;
  */
 record RefusalsScenario(Scenario.Options options) {
 
-    /** The route of a case. */
     record CaseRoute(int port, String name) {
 
         OpenLoad load() {
@@ -44,17 +43,13 @@ record RefusalsScenario(Scenario.Options options) {
         }
     }
 
-    /** The callers of a case. */
     interface Callers {
         void call(CaseRoute route, PromiseTable promises) throws Exception;
     }
 
     /**
-     * A case.
-     *
-     * @param name of its backend and route in {@code refusals.yml}, and the first segment of its paths
-     * @param protection the protection that it shows
-     * @param service completes when an answer of the backend is due
+     * A case with a backend and a route of its name in {@code refusals.yml}, and the protection that it
+     * shows. {@code service} completes when an answer is due.
      */
     record Case(String name, String protection, Function<HttpServerRequest, Mono<Void>> service, Callers callers) {
 
@@ -108,7 +103,6 @@ record RefusalsScenario(Scenario.Options options) {
         }
     }
 
-    /** Writes the configuration; returns the gateway's arguments. */
     private List<String> configure(List<Case> cases, Path directory) throws IOException {
         String text = new ClassPathResource("refusals.yml", RefusalsScenario.class)
                 .getContentAsString(StandardCharsets.UTF_8);

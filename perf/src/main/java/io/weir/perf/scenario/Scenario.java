@@ -79,7 +79,6 @@ public final class Scenario {
         PROTECTIONS.put("slow-start", List.of("backends.*.load-balancing.slow-start=0s"));
     }
 
-    /** Runs a scenario in front of the built gateway. */
     private interface RunnableScenario {
         PromiseTable run(Options options) throws Exception;
     }
@@ -144,7 +143,6 @@ public final class Scenario {
             return Stream.concat(Stream.of(own), disable("mvc").stream()).toList();
         }
 
-        /** The properties without one protection, if it is disabled. */
         List<String> disable(String backend, String protection) {
             List<String> properties =
                     without.contains(protection) ? PROTECTIONS.getOrDefault(protection, List.of()) : List.of();
@@ -170,7 +168,6 @@ public final class Scenario {
             return startGateway(processes, quick ? SHORT_LIVED : List.of(), mvcPort, reactivePort, properties);
         }
 
-        /** Starts the gateway with options for its JVM. */
         RunningServer startGateway(
                 Processes processes, List<String> jvm, int mvcPort, int reactivePort, List<String> properties)
                 throws InterruptedException {
@@ -198,7 +195,6 @@ public final class Scenario {
                 System.out, (name, promises) -> MeasuredTables.keep(name, "perf/scenario " + name, promises), args));
     }
 
-    /** Prints the table; returns the exit code. */
     static int run(PrintStream out, String... args) throws Exception {
         return run(out, (name, promises) -> {}, args);
     }

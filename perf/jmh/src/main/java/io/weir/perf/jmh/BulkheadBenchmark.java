@@ -45,14 +45,12 @@ public class BulkheadBenchmark {
         }
     }
 
-    /** More permits than threads. */
     public static class FreePermits extends BulkheadState {
         public FreePermits() {
             super(1000, false);
         }
     }
 
-    /** No free permit. */
     public static class NoPermit extends BulkheadState {
         public NoPermit() {
             super(1, false);
@@ -66,21 +64,18 @@ public class BulkheadBenchmark {
         }
     }
 
-    /** One permit for all threads, which wait for it. */
     public static class OnePermit extends BulkheadState {
         public OnePermit() {
             super(1, true);
         }
     }
 
-    /** One thread takes and releases a permit. */
     @Benchmark
     @Threads(1)
     public void uncontended(FreePermits free) {
         acquireAndRelease(free.bulkhead);
     }
 
-    /** Several threads take and release permits; there is one for each. */
     @Benchmark
     @Threads(THREADS)
     public void contended(FreePermits free) {
@@ -93,7 +88,6 @@ public class BulkheadBenchmark {
         return none.bulkhead.tryAcquire();
     }
 
-    /** Several threads wait for one permit, and release it at once. */
     @Benchmark
     @Threads(THREADS)
     public void queued(OnePermit one) {

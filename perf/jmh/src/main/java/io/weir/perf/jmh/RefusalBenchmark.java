@@ -63,7 +63,6 @@ public class RefusalBenchmark {
         return isRefused();
     }
 
-    /** The gateway's breaker, two threads. */
     @Benchmark
     @Threads(FEW_LOOPS)
     public boolean weirByTwoLoops() {
@@ -82,14 +81,12 @@ public class RefusalBenchmark {
         return resilience4j.tryAcquirePermission();
     }
 
-    /** Resilience4j's breaker, two threads. */
     @Benchmark
     @Threads(FEW_LOOPS)
     public boolean resilience4jByTwoLoops() {
         return resilience4j.tryAcquirePermission();
     }
 
-    /** Resilience4j's breaker, four threads. */
     @Benchmark
     @Threads(LOOPS)
     public boolean resilience4jByFourLoops() {

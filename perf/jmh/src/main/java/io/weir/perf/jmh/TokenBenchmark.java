@@ -87,7 +87,6 @@ public class TokenBenchmark {
         }
     }
 
-    /** An issuer whose keys are known, and requests with its tokens. */
     @State(Scope.Benchmark)
     public static class IssuedTokens {
 
@@ -211,7 +210,6 @@ public class TokenBenchmark {
         }
     }
 
-    /** A rule that knows no token, for each invocation. */
     @State(Scope.Benchmark)
     public static class NoCachedTokens {
 
@@ -223,13 +221,11 @@ public class TokenBenchmark {
         }
     }
 
-    /** A request whose token the gateway has verified before. */
     @Benchmark
     public HttpHeaders cached(IssuedTokens issued) {
         return issued.accept(issued.rule, issued.nextRequest());
     }
 
-    /** Requests whose tokens the gateway has not seen. */
     @Benchmark
     @OperationsPerInvocation(TOKENS)
     public HttpHeaders verified(IssuedTokens issued, NoCachedTokens unseen) {

@@ -74,10 +74,8 @@ final class Callers {
     }
 
     /**
-     * One request.
-     *
-     * @param name the name in the rows
-     * @param reportName the name in Gatling's report and assertions, by the time since the begin
+     * One request; {@code reportName} names it in Gatling's report and assertions, by the time since the
+     * begin.
      */
     ChainBuilder request(String name, String path, Function<Duration, String> reportName) {
         return exec(session -> session.set(NAME, reportName.apply(sinceBegin())).set(SENT_NANOS, System.nanoTime()))

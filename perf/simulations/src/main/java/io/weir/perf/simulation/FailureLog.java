@@ -26,7 +26,6 @@ public final class FailureLog extends UnsynchronizedAppenderBase<ILoggingEvent> 
         }
     }
 
-    /** Returns and forgets the outcome of the last failure on this thread. */
     static String takeOutcome() {
         String message = LAST.get();
         LAST.remove();

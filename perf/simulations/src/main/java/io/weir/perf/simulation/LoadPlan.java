@@ -12,15 +12,12 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * The load of a simulation: the JSON file that {@code perf/run} writes.
+ * The load of a simulation: the JSON file that {@code perf/run} writes. The open model has phases and
+ * callers, the closed model has rounds.
  *
- * @param timeoutMillis how long a caller waits for an answer
  * @param rows the file for the rows of all requests
  * @param beganMillis the start of the run, in milliseconds since 1970; the times of rows count from it
  * @param request names the requests of a closed model
- * @param phases of the open model
- * @param callers of the open model
- * @param rounds of the closed model
  */
 record LoadPlan(
         String url,
@@ -33,7 +30,6 @@ record LoadPlan(
         List<CallerRound> rounds,
         List<PlannedAssertion> assertions) {
 
-    /** A period with a name, such as that of a fault. */
     record LoadPhase(String name, long seconds) {
         Duration length() {
             return Duration.ofSeconds(seconds);
@@ -41,18 +37,14 @@ record LoadPlan(
     }
 
     /**
-     * Callers that arrive at a fixed rate per second, in the phase {@code overload} at another one.
-     *
-     * @param exponential whether the times between arrivals are exponential; otherwise they are equal
+     * Callers that arrive at a fixed rate per second, in the phase {@code overload} at another one. {@code
+     * exponential}: the times between arrivals are; otherwise they are equal.
      */
     record OpenCallers(String name, String path, double rate, double overloadRate, boolean exponential) {}
 
     /**
-     * A period in which a fixed number of callers send requests. They arrive within its first second; in its
-     * last two seconds they stop and receive their last answers.
-     *
-     * @param once each caller sends one request at the beginning; otherwise it sends the next one after each
-     *     answer
+     * A fixed number of callers send requests. They arrive within the first second; in the last two seconds
+     * they stop and receive their last answers. {@code once}: each sends one request at the beginning.
      */
     record CallerRound(String name, String path, int callers, long seconds, boolean once) {
 
@@ -62,17 +54,12 @@ record LoadPlan(
             return Duration.ofSeconds(seconds);
         }
 
-        /** How long a caller sends requests. */
         Duration requestPeriod() {
             return length().minus(LAST_ANSWERS);
         }
     }
 
-    /**
-     * @param figure {@code success-percent}, {@code successes}, {@code failures}, {@code min}, {@code max},
-     *     or a percentile such as {@code p99}
-     * @param operator {@code is}, {@code lt}, {@code gt} or {@code gte}
-     */
+    /** The fields of a {@code LoadAssertion} of {@code perf/run}. */
     record PlannedAssertion(String request, String figure, String operator, int value) {
 
         Assertion assertion() {
@@ -101,7 +88,6 @@ record LoadPlan(
         }
     }
 
-    /** Reads the file that the system property {@code weir.plan} names. */
     static LoadPlan read() {
         try {
             return parse(Files.readString(Path.of(System.getProperty("weir.plan", ""))));

@@ -49,7 +49,6 @@ public final class OpenModel extends Simulation {
                 .injectOpen(users(open));
     }
 
-    /** The phase at a time since the begin of the load; the last one after its end. */
     private static String phaseAt(List<LoadPhase> phases, Duration since) {
         Duration end = Duration.ZERO;
         for (LoadPhase phase : phases) {
