@@ -75,7 +75,7 @@ public record DashboardCost(RunningServer gateway, PromiseTable promises) {
     private void measureIdle() throws IOException, InterruptedException {
         try (Viewers viewers = new Viewers(gateway.management().getPort(), true)) {
             Thread.sleep(WARM_UP);
-            System.out.printf(Locale.ROOT, "warm-up with %d bytes%n", viewers.bytes.get());
+            System.out.printf("warm-up with %d bytes%n", viewers.bytes.get());
         }
         Thread.sleep(SETTLE);
         measure("no viewers");

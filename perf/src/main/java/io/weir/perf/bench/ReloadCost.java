@@ -86,7 +86,7 @@ public final class ReloadCost {
         long applied = applied(gateway) - before;
         Requests without = Requests.of(phasesWithout);
         Requests with = Requests.of(phasesWith);
-        System.out.printf(Locale.ROOT, "%-18s %9s %8s %8s %8s%n", "", "requests", "p50 ms", "p99 ms", "p99.9 ms");
+        System.out.printf("%-18s %9s %8s %8s %8s%n", "", "requests", "p50 ms", "p99 ms", "p99.9 ms");
         print("without reloads", without);
         print(RELOADS + " reloads", with);
         Map<String, Long> lost = Requests.of(List.of(without, with)).failures().countByOutcome();

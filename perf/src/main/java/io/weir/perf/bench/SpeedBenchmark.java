@@ -59,9 +59,9 @@ public record SpeedBenchmark(Processes processes, List<MeasuredServer> subjects)
         }
 
         String line() {
-            StringBuilder line = new StringBuilder(String.format(Locale.ROOT, "%-44s", name));
-            rates.forEach(rate -> line.append(String.format(Locale.ROOT, "%9.0f", rate)));
-            return line + String.format(Locale.ROOT, "%10.0f%8.0f %%", Requests.median(rates), Requests.median(busy));
+            StringBuilder line = new StringBuilder("%-44s".formatted(name));
+            rates.forEach(rate -> line.append("%9.0f".formatted(rate)));
+            return line + "%10.0f%8.0f %%".formatted(Requests.median(rates), Requests.median(busy));
         }
     }
 
@@ -147,9 +147,9 @@ public record SpeedBenchmark(Processes processes, List<MeasuredServer> subjects)
             warmUp(subject, warmUp);
         }
         for (int i = 0; i < rounds; i++) {
-            System.out.printf(Locale.ROOT, "round %d of %d:", i + 1, rounds);
+            System.out.printf("round %d of %d:", i + 1, rounds);
             for (MeasuredServer subject : subjects) {
-                System.out.printf(Locale.ROOT, " %.0f", measure(subject, time));
+                System.out.printf(" %.0f", measure(subject, time));
             }
             System.out.println();
         }
@@ -166,7 +166,7 @@ public record SpeedBenchmark(Processes processes, List<MeasuredServer> subjects)
         MeasuredTables.keep("bench", "perf/bench", ratios);
         for (MeasuredServer peer : List.of(subjects.get(0), subjects.get(3))) {
             if (Requests.median(peer.busy()) < MIN_BUSY_PERCENT) {
-                System.err.printf(Locale.ROOT, "%s: the load was the limit, not its core%n", peer.name());
+                System.err.printf("%s: the load was the limit, not its core%n", peer.name());
                 return 2;
             }
         }

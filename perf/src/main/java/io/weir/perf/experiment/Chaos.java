@@ -9,7 +9,6 @@ import io.weir.perf.run.Experiment.Measures;
 import io.weir.perf.run.ExperimentContext;
 import java.util.HashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 
 /**
@@ -112,7 +111,6 @@ class Chaos extends Experiment {
     private static void warn(
             ChaosOptions options, ChaosTarget target, ChaosTarget.RouteFacts facts, int seconds, int faultSeconds) {
         System.err.printf(
-                Locale.ROOT,
                 """
                 perf/run chaos: for %d s, sends %d requests/s each to
                   %s%s (route %s, backend %s) and

@@ -64,7 +64,7 @@ final class ChaosJudge {
     Verdict recovery(Requests after, long endedMillis) {
         double seconds = secondsUntilServed(after, endedMillis);
         return new Verdict(
-                String.format(Locale.ROOT, "route: served again within %d s", options.recoverySeconds()),
+                "route: served again within %d s".formatted(options.recoverySeconds()),
                 seconds <= options.recoverySeconds(),
                 Double.isInfinite(seconds) ? "not" : String.format(Locale.ROOT, "after %.2f s", seconds));
     }

@@ -101,13 +101,12 @@ class Containment extends Experiment {
             measure(Front.TARGET, target.gateway(), target.backend(), extent, context);
             return;
         }
-        context.note(String.format(
-                Locale.ROOT,
-                "protected: config/local.yml with %1$d connections for all callers. unprotected: the same gateway with"
-                        + " config/unprotected.yml, without deadline, breaker and bulkhead, and without that cap."
-                        + " capped: unprotected with the cap. threads: Spring MVC with %1$d threads. p99 includes all"
-                        + " requests, with any outcome.",
-                extent.shared()));
+        context.note(
+                ("protected: config/local.yml with %1$d connections for all callers. unprotected: the same gateway with"
+                                + " config/unprotected.yml, without deadline, breaker and bulkhead, and without that cap."
+                                + " capped: unprotected with the cap. threads: Spring MVC with %1$d threads. p99 includes all"
+                                + " requests, with any outcome.")
+                        .formatted(extent.shared()));
         context.property("panels", extent.fronts().stream().map(Front::label).collect(Collectors.joining(",")));
         context.property("limits", extent.shared() + " callers' connections or threads; unprotected: no cap");
         String cap = "--weir.edge.max-connections=" + extent.shared();

@@ -1,6 +1,5 @@
 package io.weir.perf.experiment;
 
-import io.weir.perf.experiment.PeerProxy.Places;
 import io.weir.perf.experiment.PhasedLoad.Phases;
 import io.weir.perf.run.Experiment;
 import io.weir.perf.run.Experiment.Measures;
@@ -8,6 +7,8 @@ import io.weir.perf.run.ExperimentContext;
 import io.weir.perf.run.Host;
 import io.weir.perf.run.HttpControl;
 import io.weir.perf.run.ManagedProcess;
+import io.weir.perf.run.PeerProxy;
+import io.weir.perf.run.PeerProxy.Places;
 import io.weir.perf.run.Processes.Role;
 import io.weir.perf.run.RunningServer;
 import java.io.IOException;

@@ -1,13 +1,14 @@
 package io.weir.perf.experiment;
 
 import io.weir.perf.experiment.PeerComparison.ComparisonExtent;
-import io.weir.perf.experiment.PeerProxy.Places;
 import io.weir.perf.result.Requests;
 import io.weir.perf.run.ExperimentContext;
 import io.weir.perf.run.Host;
 import io.weir.perf.run.HttpControl;
 import io.weir.perf.run.LoadAssertion;
 import io.weir.perf.run.ManagedProcess;
+import io.weir.perf.run.PeerProxy;
+import io.weir.perf.run.PeerProxy.Places;
 import io.weir.perf.run.Processes.Role;
 import io.weir.perf.run.RunningServer;
 import io.weir.perf.run.Wrk;

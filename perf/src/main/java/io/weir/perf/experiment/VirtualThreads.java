@@ -6,7 +6,6 @@ import io.weir.perf.run.Host;
 import io.weir.perf.run.LoadAssertion;
 import io.weir.perf.run.TestServers;
 import java.util.List;
-import java.util.Locale;
 
 /**
  * A hundred callers of a service that calls two others for 200 ms each, in six ways. {@code tomcat-20} and
@@ -75,10 +74,10 @@ final class VirtualThreads extends ClosedExperiment {
         context.require(
                 "fewer threads that wait take longer: tomcat-20 > tomcat-50 > virtual",
                 slowest > fifty && fifty > virtual,
-                String.format(Locale.ROOT, "%.0f, %.0f, %.0f ms", slowest, fifty, virtual));
+                "%.0f, %.0f, %.0f ms".formatted(slowest, fifty, virtual));
         context.require(
                 "two calls in parallel take less time than one after the other: virtual > virtual-parallel",
                 virtual > parallel,
-                String.format(Locale.ROOT, "%.0f, %.0f ms", virtual, parallel));
+                "%.0f, %.0f ms".formatted(virtual, parallel));
     }
 }

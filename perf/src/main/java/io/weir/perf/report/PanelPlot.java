@@ -8,7 +8,6 @@ import io.weir.perf.result.RunResult.Step;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -67,7 +66,7 @@ record PanelPlot(RunResult run, Charts charts) {
                 long from = span.fromMillis() - began;
                 long to = span.toMillis() - began;
                 double answered = requests.sentBetween(from, to).successPercent();
-                String text = String.format(Locale.ROOT, "%s %.0f %%", span.label(), answered);
+                String text = "%s %.0f %%".formatted(span.label(), answered);
                 faults.add(new Step(span.step(), text, "", from, to, text));
                 spans.add(new ShadedSpan(span.step(), span.label(), from, to));
             }

@@ -4,7 +4,6 @@ import io.weir.perf.result.RunFigures;
 import io.weir.perf.result.RunResult;
 import io.weir.perf.result.RunResult.Step;
 import java.util.List;
-import java.util.Locale;
 import java.util.OptionalDouble;
 import java.util.TreeSet;
 
@@ -68,10 +67,10 @@ record RunEvidence(RunResult run, RunFigures figures) {
         double host = cores("cpus.host");
         double granted = cores("cpus.granted");
         if (all >= BUSY_PERCENT * host) {
-            return String.format(Locale.ROOT, "all processors were %.0f %% busy", all / host);
+            return "all processors were %.0f %% busy".formatted(all / host);
         }
         if (most >= BUSY_PERCENT * granted) {
-            return String.format(Locale.ROOT, "%s used %.0f %% of its processors", process, most / granted);
+            return "%s used %.0f %% of its processors".formatted(process, most / granted);
         }
         return "";
     }

@@ -3,7 +3,6 @@ package io.weir.perf.run;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -113,8 +112,7 @@ public record ChaosOptions(
         } catch (NumberFormatException e) {
             // Refused below.
         }
-        throw new IllegalArgumentException(
-                String.format(Locale.ROOT, "%s %s (expected: %.0f to %.0f)", option, text, min, max));
+        throw new IllegalArgumentException("%s %s (expected: %.0f to %.0f)".formatted(option, text, min, max));
     }
 
     /** The time after a fault's begin within which the gateway finds out that the backend hangs. */

@@ -5,7 +5,6 @@ import java.net.URI;
 import java.net.http.HttpResponse;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.StringJoiner;
 import java.util.TreeMap;
@@ -170,15 +169,8 @@ public final class ChaosTarget {
         String hint = answer.statusCode() == 401 || answer.statusCode() == FORBIDDEN
                 ? " (expected: an operator's token in " + TOKEN + ", and weir.faults.enabled)"
                 : " (expected: the management port of a gateway, such as http://127.0.0.1:8081)";
-        throw new RunFailure(String.format(
-                Locale.ROOT,
-                "%s %s%s: status %d: %s%s",
-                method,
-                management,
-                path,
-                answer.statusCode(),
-                answer.body(),
-                hint));
+        throw new RunFailure("%s %s%s: status %d: %s%s"
+                .formatted(method, management, path, answer.statusCode(), answer.body(), hint));
     }
 
     private HttpResponse<String> exchange(String method, String path, String json) throws IOException {

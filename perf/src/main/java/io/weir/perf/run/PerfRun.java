@@ -34,12 +34,8 @@ public final class PerfRun {
             RunOptions options = RunOptions.parse(known, args);
             if (options.list()) {
                 for (Experiment one : known) {
-                    System.out.printf(
-                            Locale.ROOT,
-                            "%-16s %s%n",
-                            one.name(),
-                            one.measures().question());
-                    one.missingTools().forEach(tool -> System.out.printf(Locale.ROOT, "%-16s - %s%n", "", tool));
+                    System.out.printf("%-16s %s%n", one.name(), one.measures().question());
+                    one.missingTools().forEach(tool -> System.out.printf("%-16s - %s%n", "", tool));
                 }
                 return 0;
             }
@@ -100,7 +96,7 @@ public final class PerfRun {
             invalid.forEach(reason -> System.out.println("not a valid result: " + reason));
             String text = !failures.isEmpty() ? "FAILED" : invalid.isEmpty() ? "holds" : "NOT A VALID RESULT";
             Path relative = Path.of("").toAbsolutePath().relativize(directory);
-            System.out.printf(Locale.ROOT, "%s: %s; raw files in %s%n", name, text, relative);
+            System.out.printf("%s: %s; raw files in %s%n", name, text, relative);
         }
     }
 

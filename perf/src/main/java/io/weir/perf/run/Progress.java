@@ -1,7 +1,6 @@
 package io.weir.perf.run;
 
 import java.time.Duration;
-import java.util.Locale;
 
 /**
  * Prints the progress of an experiment: on a terminal a line that is overwritten, elsewhere one every 15 s.
@@ -43,7 +42,7 @@ final class Progress {
         printedAtSeconds = elapsed;
         long left = Math.max(0, (endNanos - System.nanoTime()) / 1_000_000_000) + following.toSeconds();
         String time = left >= 90 ? Math.round(left / 60.0) + " min" : left + " s";
-        String line = String.format(Locale.ROOT, "%-12s %s; about %s left", experiment, activity, time);
+        String line = "%-12s %s; about %s left".formatted(experiment, activity, time);
         System.out.print(terminal ? "\r\033[K" + line : line + System.lineSeparator());
         System.out.flush();
     }

@@ -10,7 +10,6 @@ import io.weir.perf.run.RunningServer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ThreadLocalRandom;
@@ -141,7 +140,7 @@ final class HangScenario {
         List<HangRound> rounds = new ArrayList<>();
         int count = options.quick() ? 1 : 5;
         for (int i = 0; i < count; i++) {
-            System.out.printf(Locale.ROOT, "hang %d of %d at %d/s%n", i + 1, count, traffic.rate());
+            System.out.printf("hang %d of %d at %d/s%n", i + 1, count, traffic.rate());
             rounds.add(round(load, neighbour, traffic));
         }
         return new HangRounds(rounds);

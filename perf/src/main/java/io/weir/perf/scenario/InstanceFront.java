@@ -73,10 +73,4 @@ record InstanceFront(RunningServer gateway) {
                 .results()
                 .count();
     }
-
-    // ---------------------------------------------------------------- peers
-
-    static OpenLoad start(OtherProxy proxy, Processes processes, List<Integer> ports) throws Exception {
-        return Scenario.load(proxy.startBefore(processes, ports), "/mvc/1");
-    }
 }

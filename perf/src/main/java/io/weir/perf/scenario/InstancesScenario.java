@@ -8,9 +8,9 @@ import io.weir.perf.run.Host;
 import io.weir.perf.run.HttpControl;
 import io.weir.perf.run.ManagedProcess;
 import io.weir.perf.run.OpenLoad;
+import io.weir.perf.run.PeerProxy;
 import io.weir.perf.run.Processes;
 import io.weir.perf.scenario.FaultyInstance.Fault;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -141,11 +141,15 @@ final class InstancesScenario {
 
     private Map<String, OpenLoad> startPeers(Processes processes, List<Integer> ports) throws Exception {
         Map<String, OpenLoad> peers = new LinkedHashMap<>();
-        if (!options.quick() && OtherProxy.ENVOY.isInstalled()) {
-            peers.put("Envoy", InstanceFront.start(OtherProxy.ENVOY, processes, ports));
+        Map<String, ?> values =
+                Map.of("INSTANCE_1", ports.get(0), "INSTANCE_2", ports.get(1), "INSTANCE_3", ports.get(2));
+        if (options.compares(PeerProxy.ENVOY)) {
+            int port = options.startPeer(processes, PeerProxy.ENVOY, "envoy-instances.yaml", values);
+            peers.put("Envoy", Scenario.load(port, "/mvc/1"));
         }
-        if (!options.quick() && OtherProxy.HAPROXY.isInstalled()) {
-            peers.put("HAProxy", InstanceFront.start(OtherProxy.HAPROXY, processes, ports));
+        if (options.compares(PeerProxy.HAPROXY)) {
+            int port = options.startPeer(processes, PeerProxy.HAPROXY, "haproxy-instances.cfg", values);
+            peers.put("HAProxy", Scenario.load(port, "/mvc/1"));
         }
         return peers;
     }
@@ -357,15 +361,13 @@ final class InstancesScenario {
     }
 
     private ManagedProcess startInstance(Processes processes, int port) throws InterruptedException {
-        Path config =
-                Objects.requireNonNull(options.configuration().toAbsolutePath().getParent());
         List<String> command = new ArrayList<>(Host.has("taskset") ? List.of("taskset", "-c", "0") : List.of());
         command.addAll(List.of(
                 Host.java(),
                 "-Xmx64m",
                 "-Dloader.main=" + FaultyInstance.class.getName(),
                 "-cp",
-                config.resolveSibling("perf/target/weir-perf.jar").toString(),
+                options.file("perf/target/weir-perf.jar").toString(),
                 "org.springframework.boot.loader.launch.PropertiesLauncher",
                 Integer.toString(port)));
         ManagedProcess process = processes.start("instance-" + port, command, Map.of());

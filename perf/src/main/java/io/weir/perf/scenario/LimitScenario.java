@@ -5,12 +5,15 @@ import io.weir.perf.WorkerService;
 import io.weir.perf.result.PromiseTable;
 import io.weir.perf.result.Requests;
 import io.weir.perf.run.OpenLoad;
+import io.weir.perf.run.PeerProxy;
 import io.weir.perf.run.Processes;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.DoubleSummaryStatistics;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.IntStream;
 import reactor.core.publisher.Mono;
@@ -118,12 +121,14 @@ final class LimitScenario {
         if (!options.quick()) {
             Front fixed = (processes, backendPort) -> startGateway(processes, backendPort, "" + FIXED_LIMIT);
             beside(name, "Weir, limit " + FIXED_LIMIT, fixed, workers, serviceMillis);
-            if (OtherProxy.HAPROXY.isInstalled()) {
-                Front front = other(OtherProxy.HAPROXY, 400, FIXED_LIMIT);
+            if (options.compares(PeerProxy.HAPROXY)) {
+                Front front =
+                        peer(PeerProxy.HAPROXY, "haproxy-limit.cfg", Map.of("QUEUE_MILLIS", 400, "LIMIT", FIXED_LIMIT));
                 beside(name, "HAProxy, limit " + FIXED_LIMIT, front, workers, serviceMillis);
             }
-            if (OtherProxy.ENVOY.isInstalled()) {
-                beside(name, "Envoy, adaptive", other(OtherProxy.ENVOY), workers, serviceMillis);
+            if (options.compares(PeerProxy.ENVOY)) {
+                Front front = peer(PeerProxy.ENVOY, "envoy-adaptive.yaml", Map.of());
+                beside(name, "Envoy, adaptive", front, workers, serviceMillis);
             }
         }
     }
@@ -278,8 +283,12 @@ final class LimitScenario {
         return startGateway(processes, backendPort, "auto");
     }
 
-    private static Front other(OtherProxy proxy, Object... values) {
-        return (processes, backendPort) -> Scenario.load(proxy.start(processes, backendPort, values), "/mvc/1");
+    private Front peer(PeerProxy peer, String template, Map<String, ?> values) {
+        return (processes, backendPort) -> {
+            Map<String, Object> all = new TreeMap<>(values);
+            all.put("BACKEND_PORT", backendPort);
+            return Scenario.load(options.startPeer(processes, peer, template, all), "/mvc/1");
+        };
     }
 
     /** Starts the gateway, and warms its JVM with calls of the neighbour. */

@@ -12,7 +12,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
-import java.util.Locale;
 import reactor.core.publisher.Mono;
 
 /**
@@ -63,24 +62,19 @@ record MemoryScenario(Scenario.Options options) {
             promises.add(
                     collector + ": refused, while half of the heap is live",
                     "0",
-                    String.format(
-                            Locale.ROOT,
-                            "%d of %d (%.0f/s), live: %s",
-                            refused,
-                            steady.requests(),
-                            steady.perSecond(),
-                            Ballast.lastMeasured(process.output())),
+                    "%d of %d (%.0f/s), live: %s"
+                            .formatted(
+                                    refused,
+                                    steady.requests(),
+                                    steady.perSecond(),
+                                    Ballast.lastMeasured(process.output())),
                     refused + steady.refused() == 0);
             double shed = growing.percent(one -> one.outcome().equals("gateway-overloaded"));
             promises.add(
                     collector + ": the live set grows until the heap is nearly full",
                     "refuses before an error",
-                    String.format(
-                            Locale.ROOT,
-                            "%.0f %% refused, %.0f %% answered%s",
-                            shed,
-                            growing.successPercent(),
-                            exhausted ? ", OutOfMemoryError" : ""),
+                    "%.0f %% refused, %.0f %% answered%s"
+                            .formatted(shed, growing.successPercent(), exhausted ? ", OutOfMemoryError" : ""),
                     shed > 0 && !exhausted);
         }
     }

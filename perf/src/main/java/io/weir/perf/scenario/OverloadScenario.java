@@ -5,11 +5,13 @@ import io.weir.perf.WorkerService;
 import io.weir.perf.result.PromiseTable;
 import io.weir.perf.result.Requests;
 import io.weir.perf.run.OpenLoad;
+import io.weir.perf.run.PeerProxy;
 import io.weir.perf.run.Processes;
 import io.weir.perf.run.RunningServer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 
 /**
  * A backend with a capacity of 200 requests per second gets four times as many. It completes all requests,
@@ -33,9 +35,11 @@ record OverloadScenario(Scenario.Options options) {
             // A breaker would count the first, slow calls of a cold JVM.
             Scenario.load(backend.port(), "/").run(RATE, options.seconds(2, 5));
             List<MeasuredProxy> proxies = new ArrayList<>(List.of(new MeasuredProxy(gateway.port())));
-            if (!options.quick() && OtherProxy.HAPROXY.isInstalled()) {
-                // With the limits of the gateway: wait for a permit, concurrent calls.
-                proxies.add(new MeasuredProxy(OtherProxy.HAPROXY.start(processes, backend.port(), 100, WORKERS)));
+            if (options.compares(PeerProxy.HAPROXY)) {
+                // With the limits of the gateway.
+                Map<String, ?> values = Map.of("BACKEND_PORT", backend.port(), "QUEUE_MILLIS", 100, "LIMIT", WORKERS);
+                proxies.add(new MeasuredProxy(
+                        options.startPeer(processes, PeerProxy.HAPROXY, "haproxy-limit.cfg", values)));
             }
             for (MeasuredProxy proxy : proxies) {
                 proxy.load.run(RATE, options.seconds(1, 6));

@@ -3,6 +3,7 @@ package io.weir.perf.scenario;
 import io.weir.perf.LightBackend;
 import io.weir.perf.WorkerService;
 import io.weir.perf.run.Host;
+import io.weir.perf.run.PeerProxy;
 import io.weir.perf.run.Processes;
 import io.weir.perf.run.Processes.Role;
 import io.weir.perf.run.RunningServer;
@@ -10,6 +11,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import reactor.core.publisher.Mono;
 
@@ -53,11 +55,13 @@ final class OverloadedFront implements AutoCloseable {
         }
     }
 
-    /** Starts another proxy with the configuration of a scenario. */
-    static OverloadedFront of(OtherProxy proxy, String scenario) throws Exception {
+    /** Starts a peer with the template of a scenario. */
+    static OverloadedFront peer(Scenario.Options options, PeerProxy peer, String scenario) throws Exception {
         OverloadedFront front = new OverloadedFront();
         try {
-            front.port = proxy.startFor(scenario, front.processes, front.backend.port());
+            String template = peer.label() + '-' + scenario + (peer == PeerProxy.ENVOY ? ".yaml" : ".cfg");
+            front.port =
+                    options.startPeer(front.processes, peer, template, Map.of("BACKEND_PORT", front.backend.port()));
             return front;
         } catch (Exception e) {
             front.close();

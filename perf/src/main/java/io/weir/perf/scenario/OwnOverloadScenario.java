@@ -16,7 +16,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.stream.Stream;
 import reactor.core.publisher.Mono;
 
@@ -94,12 +93,8 @@ record OwnOverloadScenario(Scenario.Options options) {
         double cost = refusals / peak;
         double possible = Math.max(0, peak * (cost - 2) / (cost - 1));
         System.out.printf(
-                Locale.ROOT,
                 "%s: forwards %.0f/s, or refuses %.0f/s: %.0f/s are possible at twice the peak%n",
-                state,
-                peak,
-                refusals,
-                possible);
+                state, peak, refusals, possible);
         try (Processes processes = Processes.unlimited()) {
             RunningServer gateway = start(processes, backend);
             warmUp(processes, gateway, CALLERS, warmUps);
@@ -152,16 +147,15 @@ record OwnOverloadScenario(Scenario.Options options) {
     private Requests overload(Processes processes, RunningServer gateway, double peak)
             throws IOException, InterruptedException {
         Path log = processes.directory().resolve("requests.tsv");
-        String command = String.format(
-                Locale.ROOT,
-                "taskset -c %s h2load --h1 -t1 -c%d --rps=%d -D%d --log-file=%s %s%s",
-                LOAD_CORE,
-                CALLERS,
-                Math.max(1, Math.round(2 * peak / CALLERS)),
-                time().toSeconds(),
-                log,
-                gateway.url(),
-                PATH);
+        String command = "taskset -c %s h2load --h1 -t1 -c%d --rps=%d -D%d --log-file=%s %s%s"
+                .formatted(
+                        LOAD_CORE,
+                        CALLERS,
+                        Math.max(1, Math.round(2 * peak / CALLERS)),
+                        time().toSeconds(),
+                        log,
+                        gateway.url(),
+                        PATH);
         processes.run(Role.GENERATOR, "h2load", List.of(command.split(" ", -1)), time().plusMinutes(1));
         try (Stream<String> lines = Files.lines(log)) {
             return new Requests(lines.map(OwnOverloadScenario::parse).toList());
@@ -175,8 +169,8 @@ record OwnOverloadScenario(Scenario.Options options) {
         double goodput = answered.size() / seconds;
         promises.add(
                 state + ": goodput",
-                String.format(Locale.ROOT, "at least %.0f/s", GOODPUT * possible),
-                String.format(Locale.ROOT, "%.0f/s of %.0f/s", goodput, answers.size() / seconds),
+                "at least %.0f/s".formatted(GOODPUT * possible),
+                "%.0f/s of %.0f/s".formatted(goodput, answers.size() / seconds),
                 goodput >= GOODPUT * possible);
         options.addLatency(promises, state + ": p99 of the answers", P99_MILLIS, answered.percentile(99));
         double median = refused.isEmpty() ? 0 : refused.percentile(50);

@@ -2,6 +2,7 @@ package io.weir.perf.scenario;
 
 import io.weir.perf.result.PromiseTable;
 import io.weir.perf.run.OpenLoad;
+import io.weir.perf.run.PeerProxy;
 import io.weir.perf.run.RunningServer;
 import io.weir.perf.scenario.CallerGroups.GroupAnswers;
 import io.weir.perf.scenario.CallerGroups.SentGroups;
@@ -75,13 +76,13 @@ record PrioritiesScenario(Scenario.Options options) {
         figures.addFacts("weir", promises);
         figures.addFactsOfClasses("weir", promises);
         figures(without, goodput(without)).addFacts("unclassified", promises);
-        for (OtherProxy proxy : OtherProxy.values()) {
-            if (proxy.isInstalled()) {
-                try (OverloadedFront front = OverloadedFront.of(proxy, "priorities")) {
-                    Round round = play(proxy.program(), front);
+        for (PeerProxy peer : Scenario.PEERS) {
+            if (peer.isInstalled()) {
+                try (OverloadedFront front = OverloadedFront.peer(options, peer, "priorities")) {
+                    Round round = play(peer.label(), front);
                     PriorityFigures beside = figures(List.of(round), round.goodput());
-                    beside.addFacts(proxy.program(), promises);
-                    show(proxy.program(), beside, promises);
+                    beside.addFacts(peer.label(), promises);
+                    show(peer.label(), beside, promises);
                 }
             }
         }

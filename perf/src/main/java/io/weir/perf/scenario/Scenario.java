@@ -5,6 +5,7 @@ import io.weir.perf.result.RunResult;
 import io.weir.perf.run.Host;
 import io.weir.perf.run.MeasuredTables;
 import io.weir.perf.run.OpenLoad;
+import io.weir.perf.run.PeerProxy;
 import io.weir.perf.run.Processes;
 import io.weir.perf.run.RunningServer;
 import io.weir.perf.run.TestServers;
@@ -36,6 +37,9 @@ public final class Scenario {
 
     /** The step of an experiment that is compared with nothing. */
     static final String WARM_UP = RunResult.WARM_UP;
+
+    /** The peers with a template for each of the scenarios that compare. */
+    static final List<PeerProxy> PEERS = List.of(PeerProxy.HAPROXY, PeerProxy.ENVOY);
 
     /** The properties that disable a protection; {@code *} is the name of a backend. */
     private static final Map<String, List<String>> PROTECTIONS = new TreeMap<>(Map.of(
@@ -153,9 +157,26 @@ public final class Scenario {
 
         /** Adds a latency, which a quick run shows without a condition. */
         void addLatency(PromiseTable promises, String text, double promisedMillis, double millis) {
-            String promised = String.format(Locale.ROOT, "at most %.0f ms", promisedMillis);
-            String measured = String.format(Locale.ROOT, "%.0f ms", millis);
+            String promised = "at most %.0f ms".formatted(promisedMillis);
+            String measured = "%.0f ms".formatted(millis);
             promises.add(text, promised, measured, quick || millis <= promisedMillis);
+        }
+
+        /** Whether the scenario runs beside a peer. */
+        boolean compares(PeerProxy peer) {
+            return !quick && peer.isInstalled();
+        }
+
+        /** Starts a peer with a template of {@code perf/peers}; returns its port. */
+        int startPeer(Processes processes, PeerProxy peer, String template, Map<String, ?> values)
+                throws InterruptedException {
+            return peer.start(processes, file("perf/peers/" + template), values);
+        }
+
+        /** A file of the repository. */
+        Path file(String path) {
+            return Objects.requireNonNull(configuration.toAbsolutePath().getParent())
+                    .resolveSibling(path);
         }
 
         Duration seconds(int quickSeconds, int fullSeconds) {
@@ -235,7 +256,7 @@ public final class Scenario {
                     describeMachine(longest);
                     return promises;
                 }
-                System.out.printf(Locale.ROOT, "the machine stood still for %d ms: repeating%n", longest.toMillis());
+                System.out.printf("the machine stood still for %d ms: repeating%n", longest.toMillis());
             }
         }
     }
@@ -266,19 +287,16 @@ public final class Scenario {
 
     /** The names of the other proxies that are installed. */
     public static List<String> otherProxies() {
-        return Stream.of(OtherProxy.values())
-                .filter(OtherProxy::isInstalled)
-                .map(OtherProxy::program)
+        return PEERS.stream()
+                .filter(PeerProxy::isInstalled)
+                .map(PeerProxy::label)
                 .toList();
     }
 
     private static int refuse(String argument) {
         System.err.printf(
-                Locale.ROOT,
                 "perf/scenario: %s (expected: %s [--quick] [--without %s]...)%n",
-                argument,
-                String.join("|", SCENARIOS.keySet()),
-                String.join("|", PROTECTIONS.keySet()));
+                argument, String.join("|", SCENARIOS.keySet()), String.join("|", PROTECTIONS.keySet()));
         return 2;
     }
 }

@@ -3,6 +3,7 @@ package io.weir.perf.scenario;
 import io.weir.perf.result.PromiseTable;
 import io.weir.perf.run.HttpControl;
 import io.weir.perf.run.OpenLoad;
+import io.weir.perf.run.PeerProxy;
 import io.weir.perf.run.RunningServer;
 import io.weir.perf.scenario.CallerGroups.GroupAnswers;
 import java.time.Duration;
@@ -96,13 +97,13 @@ record TenantsScenario(Scenario.Options options) {
             promises.fact("weir.names.counted", (double) figures.countedNames(), "");
             promises.fact("weir.names.heap", figures.heapMegabytes(), "MB");
         }
-        for (OtherProxy proxy : OtherProxy.values()) {
-            if (proxy.isInstalled()) {
-                try (OverloadedFront front = OverloadedFront.of(proxy, "tenants")) {
-                    Answers beside = play(proxy.program(), front);
-                    beside.addFacts(proxy.program(), promises);
+        for (PeerProxy peer : Scenario.PEERS) {
+            if (peer.isInstalled()) {
+                try (OverloadedFront front = OverloadedFront.peer(options, peer, "tenants")) {
+                    Answers beside = play(peer.label(), front);
+                    beside.addFacts(peer.label(), promises);
                     promises.show(
-                            proxy.program() + ", 60/s for each: the least small, medium, all; alone",
+                            peer.label() + ", 60/s for each: the least small, medium, all; alone",
                             String.format(
                                     Locale.ROOT,
                                     "%.1f %%, %.1f %% of its share, %.1f %%; %.1f %%",

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.weir.perf.experiment.PeerComparison.ComparisonExtent;
 import io.weir.perf.run.Host;
+import io.weir.perf.run.PeerProxy;
 import io.weir.perf.run.PerfRun;
 import io.weir.perf.run.RunOptions;
 import java.io.IOException;

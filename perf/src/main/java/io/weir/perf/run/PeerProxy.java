@@ -1,21 +1,21 @@
-package io.weir.perf.experiment;
+package io.weir.perf.run;
 
-import io.weir.perf.run.ExperimentContext;
-import io.weir.perf.run.Host;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
 import java.util.stream.Stream;
 
 /**
  * Weir and the proxies that it is compared with. All but the bare proxy have a configuration in {@code
  * perf/peers}. All JVMs have the same heap.
  */
-enum PeerProxy {
+public enum PeerProxy {
     WEIR("weir.yml", "", "${JAVA} -jar ${GATEWAY_JAR} ${FILE}"),
     PLAIN_GATEWAY("plain-gateway.yml", "", "${PEER} plain --spring.config.location=${FILE}"),
     BARE(
@@ -31,14 +31,14 @@ enum PeerProxy {
             "envoy --disable-hot-restart --log-level error --concurrency ${CORES} -c ${FILE}");
 
     /** nginx writes all its files into the directory. */
-    static final String NGINX_COMMAND = "nginx -p ${DIR} -e stderr -c ${FILE}";
+    public static final String NGINX_COMMAND = "nginx -p ${DIR} -e stderr -c ${FILE}";
 
     /** The proxies and backends in this program. */
-    static final String PEER_COMMAND = "${JAVA} --sun-misc-unsafe-memory-access=allow -cp ${PEER_JAR}"
+    private static final String PEER_COMMAND = "${JAVA} --sun-misc-unsafe-memory-access=allow -cp ${PEER_JAR}"
             + " org.springframework.boot.loader.launch.JarLauncher";
 
     /** Enough for ten thousand exchanges with two connections each. */
-    static final int OPEN_FILES = 26_000;
+    public static final int OPEN_FILES = 26_000;
 
     private final String file;
     private final String install;
@@ -54,7 +54,7 @@ enum PeerProxy {
      * The values in a configuration: its own ports, and those of a backend that answers at once, of none, and
      * of a backend with ten workers, which hangs for a while and holds requests below {@code /held/}.
      */
-    record Places(int port, int managementPort, int served, int gone, int sick, int cores, int openFiles) {
+    public record Places(int port, int managementPort, int served, int gone, int sick, int cores, int openFiles) {
 
         int exchanges() {
             return openFiles / 2 - 100;
@@ -65,24 +65,25 @@ enum PeerProxy {
             return openFiles + openFiles / 8;
         }
 
-        String url(String path) {
+        public String url(String path) {
             return "http://127.0.0.1:" + port + path;
         }
 
-        String fill(String text, Path directory) {
-            return text.replace("${PORT}", "" + port)
-                    .replace("${MANAGEMENT_PORT}", "" + managementPort)
-                    .replace("${SERVED_PORT}", "" + served)
-                    .replace("${GONE_PORT}", "" + gone)
-                    .replace("${SICK_PORT}", "" + sick)
-                    .replace("${CORES}", "" + cores)
-                    .replace("${EXCHANGES}", "" + exchanges())
-                    .replace("${CONNECTIONS}", "" + connections())
-                    .replace("${DIR}", directory.toString());
+        Map<String, Object> values(Path directory) {
+            return Map.of(
+                    "PORT", port,
+                    "MANAGEMENT_PORT", managementPort,
+                    "SERVED_PORT", served,
+                    "GONE_PORT", gone,
+                    "SICK_PORT", sick,
+                    "CORES", cores,
+                    "EXCHANGES", exchanges(),
+                    "CONNECTIONS", connections(),
+                    "DIR", directory);
         }
     }
 
-    String label() {
+    public String label() {
         return name().toLowerCase(Locale.ROOT).replace('_', '-');
     }
 
@@ -90,46 +91,69 @@ enum PeerProxy {
         return file;
     }
 
-    boolean isInstalled() {
+    public boolean isInstalled() {
         return install.isEmpty() || Host.has(label());
     }
 
     /**
      * The version of an installed program; empty for those on a JVM, whose versions are in {@code pom.xml}.
      */
-    Optional<String> version() {
+    public Optional<String> version() {
         return install.isEmpty()
                 ? Optional.empty()
                 : Optional.of(Host.firstLine(label(), this == ENVOY ? "--version" : "-v"));
     }
 
-    String missingSentence() {
+    public String missingSentence() {
         return label() + " is left out, since it is not installed: " + install + '.';
     }
 
-    List<String> command(ExperimentContext context, Places places) {
+    public List<String> command(ExperimentContext context, Places places) {
         return command(context, command, file, places);
     }
 
-    static List<String> command(ExperimentContext context, String command, String file, Places places) {
+    public static List<String> command(ExperimentContext context, String command, String file, Places places) {
         Path directory = context.processes().directory();
-        Path configuration = file.isEmpty() ? directory : fill(context.file("perf/peers"), file, places, directory);
+        Map<String, Object> values = new TreeMap<>(places.values(directory));
+        if (!file.isEmpty()) {
+            values.put("FILE", write(context.file("perf/peers/" + file), values, directory));
+        }
+        values.put("GATEWAY_JAR", context.file("gateway/target/weir-gateway.jar"));
+        values.put("PEER_JAR", context.file("perf/target/weir-perf.jar"));
         Stream<String> words = Stream.of(
                         command.replace("${PEER}", PEER_COMMAND).split(" ", -1))
-                .flatMap(word -> word.equals("${JAVA}") ? context.java("1g").stream() : Stream.of(word))
-                .map(word -> places.fill(word, directory)
-                        .replace("${GATEWAY_JAR}", context.file("gateway/target/weir-gateway.jar") + "")
-                        .replace("${PEER_JAR}", context.file("perf/target/weir-perf.jar") + "")
-                        .replace("${FILE}", configuration + ""));
+                .flatMap(word -> word.equals("${JAVA}") ? context.java("1g").stream() : Stream.of(fill(word, values)));
         return Host.withOpenFiles(OPEN_FILES, words.toList());
     }
 
-    static Path fill(Path peers, String file, Places places, Path directory) {
+    /** Starts the program with a template of {@code perf/peers} for a scenario; returns its port. */
+    public int start(Processes processes, Path template, Map<String, ?> values) throws InterruptedException {
+        int port = Host.freePort();
+        Map<String, Object> all = new TreeMap<>(values);
+        all.putAll(Map.of("PORT", port, "CORES", Host.cores().size()));
+        all.put("FILE", write(template, all, processes.directory()));
+        List<String> words =
+                Stream.of(command.split(" ", -1)).map(word -> fill(word, all)).toList();
+        processes.start(label(), words, Map.of());
+        processes.await(label() + " answers", () -> HttpControl.answers("http://127.0.0.1:" + port + "/"));
+        return port;
+    }
+
+    /** Writes a template into the directory, with the values filled in. */
+    static Path write(Path template, Map<String, ?> values, Path directory) {
         try {
-            String text = places.fill(Files.readString(peers.resolve(file)), directory);
-            return Files.writeString(directory.resolve(places.port() + "-" + file), text);
+            String text = fill(Files.readString(template), values);
+            return Files.writeString(directory.resolve(values.get("PORT") + "-" + template.getFileName()), text);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
+    }
+
+    private static String fill(String text, Map<String, ?> values) {
+        String filled = text;
+        for (Map.Entry<String, ?> value : values.entrySet()) {
+            filled = filled.replace("${" + value.getKey() + "}", String.valueOf(value.getValue()));
+        }
+        return filled;
     }
 }

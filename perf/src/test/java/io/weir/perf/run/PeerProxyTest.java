@@ -1,18 +1,18 @@
-package io.weir.perf.experiment;
+package io.weir.perf.run;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.weir.perf.run.Host;
 import java.io.File;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -29,7 +29,7 @@ class PeerProxyTest {
     @ParameterizedTest
     @ValueSource(strings = {"weir.yml", "plain-gateway.yml", "haproxy.cfg", "nginx.conf", "envoy.yaml"})
     void fillsInAllPlaces(String file) throws Exception {
-        String text = Files.readString(PeerProxy.fill(PEERS, file, PLACES, directory));
+        String text = Files.readString(write(file));
 
         assertThat(text).doesNotContain("${PORT", "_PORT}", "${CORES}", "${DIR}", "${EXCHANGES}", "${CONNECTIONS}");
         assertThat(text)
@@ -47,12 +47,24 @@ class PeerProxyTest {
 
     /** The program checks its configuration, if it is installed. */
     @ParameterizedTest
-    @EnumSource(names = {"HAPROXY", "NGINX", "ENVOY"})
-    void configurationIsAcceptedByItsProgram(PeerProxy peer) throws Exception {
+    @CsvSource({
+        "HAPROXY, haproxy.cfg",
+        "HAPROXY, haproxy-limit.cfg",
+        "HAPROXY, haproxy-instances.cfg",
+        "HAPROXY, haproxy-priorities.cfg",
+        "HAPROXY, haproxy-tenants.cfg",
+        "NGINX, nginx.conf",
+        "ENVOY, envoy.yaml",
+        "ENVOY, envoy-adaptive.yaml",
+        "ENVOY, envoy-instances.yaml",
+        "ENVOY, envoy-priorities.yaml",
+        "ENVOY, envoy-tenants.yaml"
+    })
+    void configurationIsAcceptedByItsProgram(PeerProxy peer, String template) throws Exception {
         if (!peer.isInstalled()) {
             return;
         }
-        String file = PeerProxy.fill(PEERS, peer.file(), PLACES, directory).toString();
+        String file = write(template).toString();
         List<String> command =
                 switch (peer) {
                     case HAPROXY -> List.of("haproxy", "-c", "-q", "-f", file);
@@ -82,6 +94,13 @@ class PeerProxyTest {
         assertThat(read(output).lines()).containsExactly("64", "a b c");
     }
 
+    private Path write(String file) {
+        Map<String, Object> values = new TreeMap<>(PLACES.values(directory));
+        values.putAll(Map.of("BACKEND_PORT", 39_106, "QUEUE_MILLIS", 100, "LIMIT", 64));
+        values.putAll(Map.of("INSTANCE_1", 39_107, "INSTANCE_2", 39_108, "INSTANCE_3", 39_109));
+        return PeerProxy.write(PEERS.resolve(file), values, directory);
+    }
+
     private static String read(File file) {
         try {
             return Files.readString(file.toPath());
@@ -90,22 +109,9 @@ class PeerProxyTest {
         }
     }
 
-    /** A machine that is slow for a round is slow for both. */
-    @Test
-    void comparesPeersWithinARound() {
-        assertThat(PeerRates.ratio(List.of(100.0, 50.0, 110.0), List.of(200.0, 100.0, 100.0)))
-                .isEqualTo(0.5);
-    }
-
-    @Test
-    void busyPercentCountsOnlyTheTimeUnderLoad() {
-        assertThat(PeerRates.busyPercent(Duration.ofSeconds(6), 3, 2)).isEqualTo(100);
-        assertThat(PeerRates.busyPercent(Duration.ofMillis(1500), 3, 1)).isEqualTo(50);
-    }
-
     @Test
     void configuresMoreConnectionsThanNginxUses() throws Exception {
-        String text = Files.readString(PeerProxy.fill(PEERS, "nginx.conf", PLACES, directory));
+        String text = Files.readString(write("nginx.conf"));
 
         // nginx closes callers' connections when a sixteenth is left.
         assertThat(text).contains("worker_connections 1125;");

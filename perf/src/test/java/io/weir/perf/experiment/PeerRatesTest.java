@@ -1,0 +1,23 @@
+package io.weir.perf.experiment;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class PeerRatesTest {
+
+    /** A machine that is slow for a round is slow for both. */
+    @Test
+    void comparesPeersWithinARound() {
+        assertThat(PeerRates.ratio(List.of(100.0, 50.0, 110.0), List.of(200.0, 100.0, 100.0)))
+                .isEqualTo(0.5);
+    }
+
+    @Test
+    void busyPercentCountsOnlyTheTimeUnderLoad() {
+        assertThat(PeerRates.busyPercent(Duration.ofSeconds(6), 3, 2)).isEqualTo(100);
+        assertThat(PeerRates.busyPercent(Duration.ofMillis(1500), 3, 1)).isEqualTo(50);
+    }
+}
