@@ -39,7 +39,11 @@ public final class WorkerService implements Function<HttpServerRequest, Mono<Voi
         this.workers = new Workers(count);
     }
 
-    /** Calls per second that the workers can complete. */
+    /** A service with a worker for each call. */
+    public static WorkerService unlimited(Duration serviceTime) {
+        return new WorkerService(Integer.MAX_VALUE, serviceTime);
+    }
+
     public double capacity() {
         return count / (serviceTime.toMillis() / 1000.0);
     }

@@ -15,11 +15,27 @@ public final class PromiseTable {
     /** A row; {@code promised} is empty for a value without a promise. */
     public record Promise(String text, String promised, String measured, boolean holds) {}
 
-    private final List<Promise> rows = new ArrayList<>();
-    private final List<Fact> facts = new ArrayList<>();
+    private final List<Promise> rows;
+    private final List<Fact> facts;
+    private final String prefix;
+
+    public PromiseTable() {
+        this(new ArrayList<>(), new ArrayList<>(), "");
+    }
+
+    private PromiseTable(List<Promise> rows, List<Fact> facts, String prefix) {
+        this.rows = rows;
+        this.facts = facts;
+        this.prefix = prefix;
+    }
+
+    /** The same table; the texts of rows that are added by the result begin with the prefix. */
+    public PromiseTable of(String ownPrefix) {
+        return new PromiseTable(rows, facts, prefix + ownPrefix);
+    }
 
     public void add(String text, String promised, String measured, boolean holds) {
-        rows.add(new Promise(text, promised, measured, holds));
+        rows.add(new Promise(prefix + text, promised, measured, holds));
     }
 
     public void addAll(PromiseTable other) {
@@ -42,7 +58,7 @@ public final class PromiseTable {
 
     /** A value without a promise, for comparison. */
     public void show(String text, String measured) {
-        add("(" + text + ")", "", measured, true);
+        rows.add(new Promise("(" + prefix + text + ")", "", measured, true));
     }
 
     public void atLeast(String text, double promised, double measured, String unit) {

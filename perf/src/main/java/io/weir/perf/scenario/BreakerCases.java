@@ -1,5 +1,6 @@
 package io.weir.perf.scenario;
 
+import io.weir.perf.WorkerService;
 import io.weir.perf.result.PromiseTable;
 import io.weir.perf.result.Request;
 import io.weir.perf.result.Requests;
@@ -36,9 +37,9 @@ final class BreakerCases {
     /** A refusal takes far less; a call that stalls takes at least a second. */
     private final long waitMicros;
 
-    private final SwallowingService lowTraffic = new SwallowingService(SERVICE_TIME);
-    private final SwallowingService longDeadline = new SwallowingService(SERVICE_TIME);
-    private final SwallowingService impatient = new SwallowingService(SERVICE_TIME);
+    private final WorkerService lowTraffic = WorkerService.unlimited(SERVICE_TIME);
+    private final WorkerService longDeadline = WorkerService.unlimited(SERVICE_TIME);
+    private final WorkerService impatient = WorkerService.unlimited(SERVICE_TIME);
 
     BreakerCases(Scenario.Options options) {
         this.options = options;
@@ -57,7 +58,7 @@ final class BreakerCases {
                 new Case("slow", "slow-call-tolerance", BreakerCases::answerSlowly, this::slowBackend),
                 new Case("impatient", "circuit-breaker", impatient, this::impatientCallers)));
         for (int rate : List.of(1, 6, 20)) {
-            SwallowingService open = new SwallowingService(SERVICE_TIME);
+            WorkerService open = WorkerService.unlimited(SERVICE_TIME);
             Callers callers = (route, promises) -> openBreaker(route.load(), rate, open, promises);
             cases.add(new Case("open-" + rate, "circuit-breaker", open, callers));
         }
@@ -109,7 +110,7 @@ final class BreakerCases {
         return OpenLoad.join(bursts);
     }
 
-    private void openBreaker(OpenLoad load, int rate, SwallowingService service, PromiseTable promises) {
+    private void openBreaker(OpenLoad load, int rate, WorkerService service, PromiseTable promises) {
         load.run(20, Duration.ofSeconds(1));
         service.hang();
         // These wait for their deadline.

@@ -1,6 +1,7 @@
 package io.weir.perf.scenario;
 
 import io.weir.perf.LightBackend;
+import io.weir.perf.WorkerService;
 import io.weir.perf.result.OutcomeKind;
 import io.weir.perf.result.PromiseTable;
 import io.weir.perf.result.Requests;
@@ -10,12 +11,10 @@ import io.weir.perf.run.RunningServer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.Function;
 import java.util.function.ToDoubleFunction;
-import reactor.core.publisher.Mono;
 
 /**
  * A backend hangs and heals repeatedly, at a low and at a high rate. It never answers the requests that came
@@ -45,7 +44,7 @@ final class HangScenario {
     private static final int SLACK_MILLIS = 200;
 
     private final Scenario.Options options;
-    private final SwallowingService service = new SwallowingService(SERVICE_TIME);
+    private final WorkerService service = WorkerService.unlimited(SERVICE_TIME);
 
     private record Traffic(int rate, int limit, int neighbourRate) {
 
@@ -56,20 +55,18 @@ final class HangScenario {
         }
     }
 
-    /** One hang: the neighbour's requests before and during it, the backend's during and after it. */
-    private record HangRound(
-            Requests neighbourBefore, Requests neighbourDuring, Requests during, Requests after, long healMillis) {
+    private record HangRound(Episode backend, Episode neighbour) {
 
         double waited() {
-            return during.count(one -> one.micros() >= DEADLINE_MICROS);
+            return backend.during().count(one -> one.micros() >= DEADLINE_MICROS);
         }
 
         double p99Before() {
-            return neighbourBefore.percentile(99);
+            return neighbour.before().percentile(99);
         }
 
         double p99During() {
-            return neighbourDuring.percentile(99);
+            return neighbour.during().percentile(99);
         }
 
         /** At most 1 if the neighbour's p99 has grown by a quarter or by 1 ms. */
@@ -77,13 +74,9 @@ final class HangScenario {
             return Math.min(p99During() / p99Before() / 1.25, p99During() - p99Before());
         }
 
-        double firstAnswerMillis() {
-            return after.firstSuccessAfter(healMillis) - healMillis;
-        }
-
         double lastLossMillis() {
-            return after.failures().stream()
-                    .mapToDouble(one -> one.atMillis() - healMillis)
+            return backend.after().failures().stream()
+                    .mapToDouble(one -> one.atMillis() - backend.healAt())
                     .max()
                     .orElse(0);
         }
@@ -115,15 +108,14 @@ final class HangScenario {
                 : List.of(new Traffic(300, 20, 800), new Traffic(800, 64, 300));
         PromiseTable promises = new PromiseTable();
         try (LightBackend sick = LightBackend.answeringOk(service);
-                LightBackend healthy = LightBackend.answeringOk(
-                        request -> Mono.delay(SERVICE_TIME).then())) {
+                LightBackend healthy = LightBackend.answeringOk(WorkerService.unlimited(SERVICE_TIME))) {
             for (Traffic traffic : all) {
                 try (Processes processes = Processes.unlimited()) {
                     List<String> properties = options.properties(
                             "--weir.backends.mvc.bulkhead.max-concurrent-calls=" + traffic.limit(),
                             "--weir.backends.reactive.bulkhead.max-concurrent-calls=64");
                     RunningServer gateway = options.startGateway(processes, sick.port(), healthy.port(), properties);
-                    addPromises(promises, traffic, measure(gateway, traffic));
+                    addPromises(promises.of(traffic.rate() + "/s: "), traffic, measure(gateway, traffic));
                 }
             }
         }
@@ -160,73 +152,52 @@ final class HangScenario {
         Thread.sleep(during);
         long heals = OpenLoad.nowMillis();
         service.heal();
-        Requests own = requests.join();
-        Requests others = neighbourRequests.join();
         return new HangRound(
-                others.sentBetween(0, hangs),
-                others.sentBetween(hangs, heals),
-                own.sentBetween(hangs, heals),
-                own.sentBetween(heals, Long.MAX_VALUE),
-                heals);
+                new Episode(requests.join(), hangs, heals), new Episode(neighbourRequests.join(), hangs, heals));
     }
 
     private void addPromises(PromiseTable promises, Traffic traffic, HangRounds rounds) {
         boolean quick = options.quick();
-        Requests during = rounds.requests(HangRound::during);
+        Requests during = rounds.requests(round -> round.backend().during());
         Requests refused = during.where(one -> OutcomeKind.of(one.outcome()) == OutcomeKind.SHED);
-        String text = traffic.rate() + "/s: ";
-        promises.atLeast(
-                text + "neighbour: answered 200 during the hang",
-                quick ? 97 : 100,
-                rounds.requests(HangRound::neighbourDuring).successPercent(),
-                "%");
-        promises.atMost(
-                text + "requests during the hang that wait for the whole deadline",
-                // Those in flight when the breaker opens, and those that open it.
-                traffic.limit() + STALL_CALLS,
-                rounds.max(HangRound::waited),
-                "");
-        promises.atLeast(
-                text + "answered 200 from the heal on (median of "
-                        + rounds.all().size() + ")",
-                quick ? 85 : 98.5,
-                rounds.median(round -> round.after().successPercent()),
-                "%");
-        promises.add(
-                text + "refused during the hang",
-                "most",
-                refused.size() + " of " + during.size(),
-                refused.size() * 2 > during.size());
+        double neighbour = rounds.requests(round -> round.neighbour().during()).successPercent();
+        promises.atLeast("neighbour: answered 200 during the hang", quick ? 97 : 100, neighbour, "%");
+        // Those in flight when the breaker opens, and those that open it.
+        int waiting = traffic.limit() + STALL_CALLS;
+        double waited = rounds.max(HangRound::waited);
+        promises.atMost("requests during the hang that wait for the whole deadline", waiting, waited, "");
+        String medians = " (median of " + rounds.all().size() + ")";
+        double after = rounds.median(round -> round.backend().after().successPercent());
+        promises.atLeast("answered 200 from the heal on" + medians, quick ? 85 : 98.5, after, "%");
+        String share = refused.size() + " of " + during.size();
+        promises.add("refused during the hang", "most", share, refused.size() * 2 > during.size());
         if (!quick) {
-            addLosses(promises, text, traffic, rounds);
-            addLatencies(promises, text, refused, rounds);
+            addLosses(promises, traffic, rounds);
+            addLatencies(promises, refused, rounds);
         }
     }
 
     /** All losses after a heal belong to the probe, its answer, and the ramp. */
-    private static void addLosses(PromiseTable promises, String text, Traffic traffic, HangRounds rounds) {
-        String longest = " (longest of " + rounds.all().size() + ")";
-        promises.atMost(
-                text + "last request that is lost after the heal" + longest,
-                traffic.recoveryMillis(),
-                rounds.max(HangRound::lastLossMillis),
-                "ms");
+    private static void addLosses(PromiseTable promises, Traffic traffic, HangRounds rounds) {
+        String text = "last request that is lost after the heal (longest of "
+                + rounds.all().size() + ")";
+        promises.atMost(text, traffic.recoveryMillis(), rounds.max(HangRound::lastLossMillis), "ms");
         List<Long> first = rounds.all().stream()
-                .map(round -> Math.round(round.firstAnswerMillis()))
+                .map(round -> Math.round(round.backend().firstAnswerMillis()))
                 .sorted()
                 .toList();
-        Map<String, Long> lost = rounds.requests(HangRound::after).failures().countByOutcome();
-        promises.show(text + "first answers after the heal; lost requests by outcome", first + " ms; " + lost);
+        Requests lost = rounds.requests(round -> round.backend().after().failures());
+        promises.show(
+                "first answers after the heal; lost requests by outcome", first + " ms; " + lost.countByOutcome());
     }
 
-    private static void addLatencies(PromiseTable promises, String text, Requests refused, HangRounds rounds) {
-        String medians = " (medians of " + rounds.all().size() + ")";
-        promises.add(
-                text + "neighbour: p99, during and before the hang" + medians,
-                "1.25 times, or +1 ms",
-                PromiseTable.number(rounds.median(HangRound::p99During), "ms") + ", "
-                        + PromiseTable.number(rounds.median(HangRound::p99Before), "ms"),
-                rounds.median(HangRound::growth) <= 1);
-        promises.atMost(text + "latency of a refusal (median)", 2, refused.percentile(50), "ms");
+    private static void addLatencies(PromiseTable promises, Requests refused, HangRounds rounds) {
+        String text = "neighbour: p99, during and before the hang (medians of "
+                + rounds.all().size() + ")";
+        String during = PromiseTable.number(rounds.median(HangRound::p99During), "ms");
+        String before = PromiseTable.number(rounds.median(HangRound::p99Before), "ms");
+        boolean holds = rounds.median(HangRound::growth) <= 1;
+        promises.add(text, "1.25 times, or +1 ms", during + ", " + before, holds);
+        promises.atMost("latency of a refusal (median)", 2, refused.percentile(50), "ms");
     }
 }

@@ -13,6 +13,7 @@ import io.weir.perf.run.Processes;
 import io.weir.perf.scenario.FaultyInstance.Fault;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -48,7 +49,7 @@ final class InstancesScenario {
     private final Scenario.Options options;
 
     private interface Check {
-        void of(Case tested, Episode measured, PromiseTable promises);
+        void of(Case tested, Measured measured, PromiseTable promises);
     }
 
     /** A fault of {@code faulty} of the {@code count} instances of a backend. */
@@ -60,33 +61,29 @@ final class InstancesScenario {
         }
     }
 
-    /**
-     * The requests before, during and after a fault, and the share of the calls meanwhile that faulty
-     * instances got.
-     */
-    private record Episode(
-            Requests all, long faultAt, long healAt, double faultyPercent, long ejections, long openings) {
+    /** {@code faultyPercent} is the share of the calls during the fault that faulty instances got. */
+    private record Measured(Episode episode, double faultyPercent, long ejections, long openings) {
 
         Requests before() {
-            return all.sentBetween(0, faultAt);
+            return episode.before();
         }
 
         Requests during() {
-            return all.sentBetween(faultAt, healAt);
+            return episode.during();
         }
 
-        Requests after() {
-            return all.sentBetween(healAt, Long.MAX_VALUE);
+        double inTimePercent() {
+            return during().percent(InstancesScenario::isInTime);
         }
 
         String figures() {
             return String.format(
                     Locale.ROOT,
                     "%.2f %% in time, p99 %.0f ms (calm %.0f), after it %.2f %%; %s",
-                    during().percent(InstancesScenario::isInTime),
+                    inTimePercent(),
                     during().percentile(99),
                     before().percentile(99),
-                    after().successPercent(),
+                    episode.after().successPercent(),
                     during().where(one -> !isInTime(one)).countByOutcome());
         }
     }
@@ -196,20 +193,21 @@ final class InstancesScenario {
             List<FaultyInstance> shared)
             throws InterruptedException {
         System.out.println(tested.text());
-        PromiseTable promises = new PromiseTable();
-        Episode measured = play(tested, gateway.load(tested.name()), own, gateway);
+        PromiseTable table = new PromiseTable();
+        PromiseTable promises = table.of(tested.text() + ": ");
+        Measured measured = play(tested, gateway.load(tested.name()), own, gateway);
         tested.check().of(tested, measured, promises);
-        promises.show(tested.text() + ": Weir", measured.figures());
+        promises.show("Weir", measured.figures());
         if (tested.isCompared()) {
             for (Map.Entry<String, OpenLoad> peer : peers.entrySet()) {
-                Episode other = play(tested, peer.getValue(), shared, gateway);
-                promises.show(tested.text() + ": " + peer.getKey(), other.figures());
+                Measured other = play(tested, peer.getValue(), shared, gateway);
+                promises.show(peer.getKey(), other.figures());
             }
         }
-        return promises;
+        return table;
     }
 
-    private Episode play(Case tested, OpenLoad load, List<FaultyInstance> instances, InstanceFront gateway)
+    private Measured play(Case tested, OpenLoad load, List<FaultyInstance> instances, InstanceFront gateway)
             throws InterruptedException {
         Duration before = tested.perSecond() < 20 ? Duration.ofSeconds(20) : options.seconds(3, 5);
         Duration during = Duration.ofSeconds(tested.seconds());
@@ -225,9 +223,9 @@ final class InstancesScenario {
         double faultyPercent = 100.0 * (calls(faulty) - callsOfFaulty) / Math.max(1.0, calls(instances) - callsOfAll);
         long healAt = OpenLoad.nowMillis();
         faulty.forEach(one -> one.set(Fault.NONE));
-        Requests all = sent.join();
-        return new Episode(
-                all, faultAt, healAt, faultyPercent, gateway.ejections(tested.name()), gateway.openings(tested.name()));
+        Episode episode = new Episode(sent.join(), faultAt, healAt);
+        String name = tested.name();
+        return new Measured(episode, faultyPercent, gateway.ejections(name), gateway.openings(name));
     }
 
     private static double calls(List<FaultyInstance> instances) {
@@ -241,72 +239,64 @@ final class InstancesScenario {
     // ---------------------------------------------------------------- promises
 
     /** The other instances serve the callers. */
-    private void served(Case tested, Episode measured, PromiseTable promises) {
+    private void served(Case tested, Measured measured, PromiseTable promises) {
         double promised = tested.fault() == Fault.REFUSES || tested.fault() == Fault.RESETS ? 100 : 99.5;
-        double inTime = measured.during().percent(InstancesScenario::isInTime);
-        promises.atLeast(tested.text() + ": answered in time", options.quick() ? 95 : promised, inTime, "%");
-        promiseEjections(tested, measured, tested.faulty(), promises);
+        promises.atLeast("answered in time", options.quick() ? 95 : promised, measured.inTimePercent(), "%");
+        promiseEjections(measured, tested.faulty(), promises);
         if (!options.quick()) {
-            long refused = measured.all().count(one -> OutcomeKind.of(one.outcome()) == OutcomeKind.SHED);
-            promises.atMost(tested.text() + ": refused", 0, (double) refused, "");
-            promises.atLeast(
-                    tested.text() + ": answered after it",
-                    99.5,
-                    measured.after().successPercent(),
-                    "%");
+            Episode episode = measured.episode();
+            double refused = episode.all().count(one -> OutcomeKind.of(one.outcome()) == OutcomeKind.SHED);
+            promises.atMost("refused", 0, refused, "");
+            promises.atLeast("answered after it", 99.5, episode.after().successPercent(), "%");
         }
     }
 
-    private static void promiseEjections(Case tested, Episode measured, long ejections, PromiseTable promises) {
-        promises.add(
-                tested.text() + ": ejections, openings of the backend",
-                ejections + ", 0",
-                measured.ejections() + ", " + measured.openings(),
-                measured.ejections() == ejections && measured.openings() == 0);
+    private static void promiseEjections(Measured measured, long ejections, PromiseTable promises) {
+        String counted = measured.ejections() + ", " + measured.openings();
+        boolean holds = measured.ejections() == ejections && measured.openings() == 0;
+        promises.add("ejections, openings of the backend", ejections + ", 0", counted, holds);
     }
 
     /** The other instances get the traffic of a slow one, which is not ejected. */
-    private void slow(Case tested, Episode measured, PromiseTable promises) {
+    private void slow(Case tested, Measured measured, PromiseTable promises) {
         double growth = measured.during().percentile(99) / measured.before().percentile(99);
-        promises.atMost(tested.text() + ": p99, multiples of the calm's", 2, growth, "");
-        promises.atMost(tested.text() + ": its share of the calls", 10, measured.faultyPercent(), "%");
-        promiseEjections(tested, measured, 0, promises);
+        promises.atMost("p99, multiples of the calm's", 2, growth, "");
+        promises.atMost("its share of the calls", 10, measured.faultyPercent(), "%");
+        promiseEjections(measured, 0, promises);
     }
 
     /** The backend opens, and is back soon. */
-    private void refused(Case tested, Episode measured, PromiseTable promises) {
+    private void refused(Case tested, Measured measured, PromiseTable promises) {
+        Episode episode = measured.episode();
         // A busy machine needs more time to open.
-        long openAt = measured.faultAt() + (options.quick() ? 2 : 1) * SECOND_MILLIS;
-        Requests late = measured.all().sentBetween(openAt, measured.healAt());
+        long openAt = episode.faultAt() + (options.quick() ? 2 : 1) * SECOND_MILLIS;
+        Requests late = episode.all().sentBetween(openAt, episode.healAt());
         long most = options.quick() ? 400_000 : 50_000;
         long atOnce = late.count(one -> one.outcome().equals("circuit-open") && one.micros() < most);
-        promises.all(tested.text() + ": refused at once", atOnce, late.size());
-        Requests back = measured.all().sentBetween(measured.healAt() + SECOND_MILLIS, Long.MAX_VALUE);
-        promises.atLeast(
-                tested.text() + ": answered, from a second after the heal on",
-                options.quick() ? 95 : 99.5,
-                back.successPercent(),
-                "%");
+        promises.all("refused at once", atOnce, late.size());
+        Requests back = episode.all().sentBetween(episode.healAt() + SECOND_MILLIS, Long.MAX_VALUE);
+        double least = options.quick() ? 95 : 99.5;
+        promises.atLeast("answered, from a second after the heal on", least, back.successPercent(), "%");
     }
 
     /** One of two instances is ejected after few failed calls. */
-    private void ejected(Case tested, Episode measured, PromiseTable promises) {
-        long failed = measured.during().count(one -> !isInTime(one));
-        promises.atMost(tested.text() + ": callers without an answer in time", MOST_FAILED, (double) failed, "");
-        promiseEjections(tested, measured, 1, promises);
+    private void ejected(Case tested, Measured measured, PromiseTable promises) {
+        double failed = measured.during().count(one -> !isInTime(one));
+        promises.atMost("callers without an answer in time", MOST_FAILED, failed, "");
+        promiseEjections(measured, 1, promises);
     }
 
     /** All instances fail alike, and too seldom for a breaker. */
-    private void alike(Case tested, Episode measured, PromiseTable promises) {
-        promiseEjections(tested, measured, 0, promises);
-        promises.atLeast(tested.text() + ": answered", 60, measured.during().successPercent(), "%");
+    private void alike(Case tested, Measured measured, PromiseTable promises) {
+        promiseEjections(measured, 0, promises);
+        promises.atLeast("answered", 60, measured.during().successPercent(), "%");
     }
 
     // ---------------------------------------------------------------- rolling restart
 
     /** Restarts each of three JVMs, which share one core, under load. */
-    private void rollingRestart(String way, PromiseTable promises) throws Exception {
-        String text = "rolling restart, " + way;
+    private void rollingRestart(String way, PromiseTable table) throws Exception {
+        PromiseTable promises = table.of("rolling restart, " + way + ": ");
         try (Processes processes = Processes.unlimited()) {
             Map<Integer, ManagedProcess> instances = new LinkedHashMap<>();
             for (int i = 0; i < 3; i++) {
@@ -314,50 +304,54 @@ final class InstancesScenario {
                 instances.put(port, startInstance(processes, port));
             }
             List<Integer> ports = List.copyOf(instances.keySet());
-            Map<String, OpenLoad> fronts = new LinkedHashMap<>();
-            fronts.put(
-                    "Weir",
-                    InstanceFront.start(options, processes, Map.of(way, ports)).load(way));
-            fronts.putAll(startPeers(processes, ports));
-            for (Map.Entry<String, OpenLoad> front : fronts.entrySet()) {
-                System.out.println(text + ": " + front.getKey());
-                OpenLoad load = front.getValue();
-                load.run(RATE, Duration.ofSeconds(15));
-                double calm = load.run(RATE, Duration.ofSeconds(8)).percentile(99);
-                List<Requests> sent = new ArrayList<>();
-                List<Double> returns = new ArrayList<>();
-                for (Map.Entry<Integer, ManagedProcess> instance : instances.entrySet()) {
-                    CompletableFuture<Requests> requests = load.send(RATE, Duration.ofSeconds(18));
-                    Thread.sleep(SECOND_MILLIS);
-                    stop(processes, instance.getValue(), way);
-                    instance.setValue(startInstance(processes, instance.getKey()));
-                    long back = OpenLoad.nowMillis();
-                    sent.add(requests.join());
-                    returns.add(sent.getLast()
-                            .sentBetween(back, back + 10 * SECOND_MILLIS)
-                            .percentile(99));
-                }
-                Requests all = Requests.of(sent);
-                double inTime = all.percent(InstancesScenario::isInTime);
-                if (front.getKey().equals("Weir")) {
-                    double growth = returns.stream()
-                            .mapToDouble(p99 -> p99 / calm)
-                            .max()
-                            .orElseThrow();
-                    promises.atLeast(text + ": answered in time", 100, inTime, "%");
-                    promises.atMost(text + ": p99 after a return, multiples of the calm's", 3, growth, "");
-                }
-                promises.show(
-                        text + ": " + front.getKey(),
-                        String.format(
-                                Locale.ROOT,
-                                "%.2f %% in time, p99 calm %.0f ms, after the returns %s ms; %s",
-                                inTime,
-                                calm,
-                                returns.stream().map(Math::round).toList(),
-                                all.where(one -> !isInTime(one)).countByOutcome()));
+            InstanceFront gateway = InstanceFront.start(options, processes, Map.of(way, ports));
+            rollingRestart(way, "Weir", gateway.load(way), instances, processes, promises);
+            for (Map.Entry<String, OpenLoad> peer : startPeers(processes, ports).entrySet()) {
+                rollingRestart(way, peer.getKey(), peer.getValue(), instances, processes, promises);
             }
         }
+    }
+
+    private void rollingRestart(
+            String way,
+            String front,
+            OpenLoad load,
+            Map<Integer, ManagedProcess> instances,
+            Processes processes,
+            PromiseTable promises)
+            throws InterruptedException {
+        System.out.println("rolling restart, " + way + ": " + front);
+        load.run(RATE, Duration.ofSeconds(15));
+        double calm = load.run(RATE, Duration.ofSeconds(8)).percentile(99);
+        List<Requests> sent = new ArrayList<>();
+        List<Double> returns = new ArrayList<>();
+        for (Map.Entry<Integer, ManagedProcess> instance : instances.entrySet()) {
+            CompletableFuture<Requests> requests = load.send(RATE, Duration.ofSeconds(18));
+            Thread.sleep(SECOND_MILLIS);
+            stop(processes, instance.getValue(), way);
+            instance.setValue(startInstance(processes, instance.getKey()));
+            long back = OpenLoad.nowMillis();
+            Requests all = requests.join();
+            sent.add(all);
+            returns.add(all.sentBetween(back, back + 10 * SECOND_MILLIS).percentile(99));
+        }
+        Requests all = Requests.of(sent);
+        double inTime = all.percent(InstancesScenario::isInTime);
+        if (front.equals("Weir")) {
+            promises.atLeast("answered in time", 100, inTime, "%");
+            promises.atMost("p99 after a return, multiples of the calm's", 3, Collections.max(returns) / calm, "");
+        }
+        List<Long> rounded = returns.stream().map(Math::round).toList();
+        Map<String, Long> others = all.where(one -> !isInTime(one)).countByOutcome();
+        promises.show(
+                front,
+                String.format(
+                        Locale.ROOT,
+                        "%.2f %% in time, p99 calm %.0f ms, after the returns %s ms; %s",
+                        inTime,
+                        calm,
+                        rounded,
+                        others));
     }
 
     private ManagedProcess startInstance(Processes processes, int port) throws InterruptedException {

@@ -16,7 +16,6 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.IntStream;
-import reactor.core.publisher.Mono;
 
 /**
  * Backends with a queue of their own get calm traffic, four times their capacity, or change, behind a gateway
@@ -299,8 +298,7 @@ final class LimitScenario {
             properties.add(bulkhead + "max-concurrent-calls=" + limit);
         }
         properties.addAll(List.of(bulkhead + "queue-capacity=auto", bulkhead + "max-wait-duration=auto"));
-        try (LightBackend warm = LightBackend.answeringOk(
-                request -> Mono.delay(Duration.ofMillis(2)).then())) {
+        try (LightBackend warm = LightBackend.answeringOk(WorkerService.unlimited(Duration.ofMillis(2)))) {
             int port = options.startGateway(processes, backendPort, warm.port(), properties)
                     .port();
             Scenario.load(port, "/reactive/1").run(500, Duration.ofSeconds(8));

@@ -20,7 +20,7 @@
  * full ones have the promised bounds, and need a machine with nothing else to do ({@code FullScenarioIT}).
  *
  * <p>A backend that hangs never answers the requests of that time ({@link
- * io.weir.perf.scenario.SwallowingService}): late answers to them would heal it sooner than its callers know.
+ * io.weir.perf.WorkerService}): late answers to them would heal it sooner than its callers know.
  * It heals at a random moment between two probes.
  *
  * <p>Limitation: on a machine with few cores, callers, backends and gateway share them, so latencies are

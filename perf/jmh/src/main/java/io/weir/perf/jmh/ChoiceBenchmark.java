@@ -1,10 +1,7 @@
 package io.weir.perf.jmh;
 
-import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig.SlidingWindowType;
-import io.weir.health.CircuitBreakerProperties;
 import io.weir.health.Health;
 import io.weir.health.HealthSettings;
-import io.weir.health.RecoveryProperties;
 import io.weir.instance.ConnectionProperties;
 import io.weir.instance.HashKey;
 import io.weir.instance.Instance;
@@ -17,7 +14,6 @@ import java.net.URI;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -78,10 +74,7 @@ public class ChoiceBenchmark {
 
     /** Instances with different numbers of calls under way, and latencies that differ by up to a half. */
     private Instances instances(LoadBalancingProperties balancing) {
-        CircuitBreakerProperties breaker = new CircuitBreakerProperties(
-                50, 100, null, SlidingWindowType.COUNT_BASED, 100, 20, 5, null, 5, Set.of(500), Set.of(), true);
-        RecoveryProperties recovery = new RecoveryProperties(null, Duration.ofMillis(100), 5, null);
-        HealthSettings settings = new HealthSettings(breaker, recovery, TimeUnit.SECONDS.toNanos(2));
+        HealthSettings settings = NoPermits.settings();
         List<Instance> all = new ArrayList<>();
         for (int i = 0; i < count; i++) {
             String address = "http://orders-" + i + ":8080";

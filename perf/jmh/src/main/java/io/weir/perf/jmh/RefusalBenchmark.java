@@ -1,13 +1,7 @@
 package io.weir.perf.jmh;
 
 import io.github.resilience4j.circuitbreaker.CircuitBreaker;
-import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig.SlidingWindowType;
-import io.weir.health.CircuitBreakerProperties;
 import io.weir.health.Health;
-import io.weir.health.HealthSettings;
-import io.weir.health.RecoveryProperties;
-import java.time.Duration;
-import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;
@@ -15,6 +9,7 @@ import org.openjdk.jmh.annotations.Fork;
 import org.openjdk.jmh.annotations.Measurement;
 import org.openjdk.jmh.annotations.Mode;
 import org.openjdk.jmh.annotations.OutputTimeUnit;
+import org.openjdk.jmh.annotations.Param;
 import org.openjdk.jmh.annotations.Scope;
 import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.Threads;
@@ -35,23 +30,26 @@ public class RefusalBenchmark {
     private static final int FEW_LOOPS = 2;
     private static final int LOOPS = 4;
 
+    /** The gateway's breaker, or that of Resilience4j. */
+    public enum BreakerKind {
+        WEIR,
+        RESILIENCE4J
+    }
+
+    @Param
+    public BreakerKind implementation = BreakerKind.WEIR;
+
     private final Health weir = openHealth();
-    private final CircuitBreaker resilience4j = openBreaker();
+    private final CircuitBreaker resilience4j = open(CircuitBreaker.ofDefaults("orders"));
 
     private static Health openHealth() {
-        CircuitBreakerProperties breaker = new CircuitBreakerProperties(
-                50, 100, null, SlidingWindowType.COUNT_BASED, 100, 20, 5, null, 5, Set.of(500), Set.of(), true);
-        RecoveryProperties recovery = new RecoveryProperties(null, Duration.ofMillis(100), 5, null);
-        HealthSettings settings = new HealthSettings(breaker, recovery, TimeUnit.SECONDS.toNanos(2));
-        Health health = new Health("orders", settings, new NoPermits(), System::nanoTime, () -> 0.5);
-        // As the gateway's meters listen.
-        health.resilience4j().getEventPublisher().onCallNotPermitted(event -> {});
-        health.resilience4j().transitionToOpenState();
+        Health health = new Health("orders", NoPermits.settings(), new NoPermits(), System::nanoTime, () -> 0.5);
+        open(health.resilience4j());
         return health;
     }
 
-    private static CircuitBreaker openBreaker() {
-        CircuitBreaker breaker = CircuitBreaker.ofDefaults("orders");
+    private static CircuitBreaker open(CircuitBreaker breaker) {
+        // As the gateway's meters listen.
         breaker.getEventPublisher().onCallNotPermitted(event -> {});
         breaker.transitionToOpenState();
         return breaker;
@@ -59,41 +57,26 @@ public class RefusalBenchmark {
 
     @Benchmark
     @Threads(1)
-    public boolean weirByOneLoop() {
+    public boolean byOneLoop() {
         return isRefused();
     }
 
     @Benchmark
     @Threads(FEW_LOOPS)
-    public boolean weirByTwoLoops() {
+    public boolean byTwoLoops() {
         return isRefused();
     }
 
     @Benchmark
     @Threads(LOOPS)
-    public boolean weirByFourLoops() {
+    public boolean byFourLoops() {
         return isRefused();
-    }
-
-    @Benchmark
-    @Threads(1)
-    public boolean resilience4jByOneLoop() {
-        return resilience4j.tryAcquirePermission();
-    }
-
-    @Benchmark
-    @Threads(FEW_LOOPS)
-    public boolean resilience4jByTwoLoops() {
-        return resilience4j.tryAcquirePermission();
-    }
-
-    @Benchmark
-    @Threads(LOOPS)
-    public boolean resilience4jByFourLoops() {
-        return resilience4j.tryAcquirePermission();
     }
 
     private boolean isRefused() {
+        if (implementation == BreakerKind.RESILIENCE4J) {
+            return !resilience4j.tryAcquirePermission();
+        }
         boolean isRefused = !weir.permits(System.nanoTime());
         if (isRefused) {
             weir.refused();
