@@ -7,18 +7,18 @@ import io.weir.perf.run.HttpControl;
 import io.weir.perf.run.ManagedProcess;
 import io.weir.perf.run.MeasuredTables;
 import io.weir.perf.run.Processes;
+import io.weir.perf.run.RateRounds;
 import io.weir.perf.run.RunFailure;
 import io.weir.perf.run.RunningServer;
 import io.weir.perf.run.TestServers;
 import io.weir.perf.run.Wrk;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.DoubleSummaryStatistics;
+import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.stream.IntStream;
 
 /** {@code perf/bench}: {@code JAR CONFIGURATION PEERS [--rounds N] [--seconds N] [--warm-up N]}. */
 public record SpeedBenchmark(Processes processes, List<MeasuredServer> subjects) {
@@ -26,42 +26,26 @@ public record SpeedBenchmark(Processes processes, List<MeasuredServer> subjects)
     private static final int MEASURED_CORE = 0;
     private static final int LOAD_CORE = 1;
 
-    /** The CPU usage of a peer below which the load was the limit. */
-    private static final double MIN_BUSY_PERCENT = 90;
-
     private static final int MAX_WARM_UPS = 8;
-    private static final int CONNECTIONS = 32;
 
-    record MeasuredServer(
-            String name, ManagedProcess server, String uri, boolean refuses, List<Double> rates, List<Double> busy) {
-
-        boolean isExpected(Wrk result) {
-            return result.requests() > 0 && result.refused() == (refuses ? result.requests() : 0);
-        }
+    record MeasuredServer(String name, RateRounds rounds) {
 
         void check(Wrk result) {
-            if (!isExpected(result)) {
-                String expected = refuses ? "refused" : "answered";
-                throw new RunFailure(name + ": " + result + " (expected: all " + expected + ")");
+            if (!rounds.isExpected(result)) {
+                throw new RunFailure(name + ": " + result + " (expected: " + rounds.expected() + ")");
             }
         }
 
         String rates(Duration time) {
-            DoubleSummaryStatistics all =
-                    rates.stream().mapToDouble(Double::doubleValue).summaryStatistics();
-            return String.format(
-                    Locale.ROOT,
-                    "%.0f/s (%.0f to %.0f in rounds of %d s)",
-                    Requests.median(rates),
-                    all.getMin(),
-                    all.getMax(),
-                    time.toSeconds());
+            List<Double> all = rounds.rates();
+            return "%.0f/s (%.0f to %.0f in rounds of %d s)"
+                    .formatted(Requests.median(all), Collections.min(all), Collections.max(all), time.toSeconds());
         }
 
         String line() {
             StringBuilder line = new StringBuilder("%-44s".formatted(name));
-            rates.forEach(rate -> line.append("%9.0f".formatted(rate)));
-            return line + "%10.0f%8.0f %%".formatted(Requests.median(rates), Requests.median(busy));
+            rounds.rates().forEach(rate -> line.append("%9.0f".formatted(rate)));
+            return line + "%10.0f%8.0f %%".formatted(Requests.median(rounds.rates()), rounds.busyPercent(1));
         }
     }
 
@@ -121,7 +105,8 @@ public record SpeedBenchmark(Processes processes, List<MeasuredServer> subjects)
     }
 
     private void add(String name, ManagedProcess server, String uri, boolean refuses) {
-        subjects.add(new MeasuredServer(name, server, uri, refuses, new ArrayList<>(), new ArrayList<>()));
+        List<String> pinned = List.of("taskset", "-c", Integer.toString(LOAD_CORE));
+        subjects.add(new MeasuredServer(name, new RateRounds(processes, pinned, server, uri, refuses)));
     }
 
     /** All servers have the same heap and options. */
@@ -153,7 +138,7 @@ public record SpeedBenchmark(Processes processes, List<MeasuredServer> subjects)
             }
             System.out.println();
         }
-        System.out.println("\nrequests/s of each round of " + time.toSeconds() + " s, " + CONNECTIONS
+        System.out.println("\nrequests/s of each round of " + time.toSeconds() + " s, " + RateRounds.CONNECTIONS
                 + " connections, one core for the measured server");
         System.out.printf(Locale.ROOT, "%-" + (44 + 9 * rounds) + "s%10s%10s%n", "", "median", "of core");
         subjects.forEach(subject -> System.out.println(subject.line()));
@@ -165,7 +150,7 @@ public record SpeedBenchmark(Processes processes, List<MeasuredServer> subjects)
         System.out.print(ratios);
         MeasuredTables.keep("bench", "perf/bench", ratios);
         for (MeasuredServer peer : List.of(subjects.get(0), subjects.get(3))) {
-            if (Requests.median(peer.busy()) < MIN_BUSY_PERCENT) {
+            if (peer.rounds().busyPercent(1) < RateRounds.BUSY_PERCENT) {
                 System.err.printf("%s: the load was the limit, not its core%n", peer.name());
                 return 2;
             }
@@ -177,34 +162,22 @@ public record SpeedBenchmark(Processes processes, List<MeasuredServer> subjects)
      * Repeats the load until all answers are as expected: a breaker stays open after the slow calls of a cold
      * JVM.
      */
-    private void warmUp(MeasuredServer subject, Duration time) throws InterruptedException {
-        Wrk result = load(subject, time);
-        for (int i = 1; i < MAX_WARM_UPS && !subject.isExpected(result); i++) {
-            result = load(subject, time);
+    private static void warmUp(MeasuredServer subject, Duration time) throws InterruptedException {
+        Wrk result = subject.rounds().warmUp(time);
+        for (int i = 1; i < MAX_WARM_UPS && !subject.rounds().isExpected(result); i++) {
+            result = subject.rounds().warmUp(time);
         }
         subject.check(result);
     }
 
-    private double measure(MeasuredServer subject, Duration time) throws InterruptedException {
-        long began = System.nanoTime();
-        Duration before = subject.server().cpuTime();
-        Wrk result = load(subject, time);
-        Duration used = subject.server().cpuTime().minus(before);
+    private static double measure(MeasuredServer subject, Duration time) throws InterruptedException {
+        Wrk result = subject.rounds().measure(time);
         subject.check(result);
-        subject.rates().add(result.perSecond());
-        subject.busy().add(100.0 * used.toNanos() / (System.nanoTime() - began));
         return result.perSecond();
     }
 
-    private Wrk load(MeasuredServer subject, Duration time) throws InterruptedException {
-        List<String> pinned = List.of("taskset", "-c", Integer.toString(LOAD_CORE));
-        return Wrk.run(processes, pinned, CONNECTIONS, time, subject.uri());
-    }
-
     private static void addRatio(PromiseTable ratios, MeasuredServer subject, MeasuredServer peer, double promised) {
-        double measured = Requests.median(IntStream.range(0, subject.rates().size())
-                .mapToObj(i -> subject.rates().get(i) / peer.rates().get(i))
-                .toList());
-        ratios.atLeast(subject.name() + " / " + peer.name(), promised, measured, "times");
+        String text = subject.name() + " / " + peer.name();
+        ratios.atLeast(text, promised, subject.rounds().ratio(peer.rounds()), "times");
     }
 }

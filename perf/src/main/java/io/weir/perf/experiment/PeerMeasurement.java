@@ -10,6 +10,7 @@ import io.weir.perf.run.ManagedProcess;
 import io.weir.perf.run.PeerProxy;
 import io.weir.perf.run.PeerProxy.Places;
 import io.weir.perf.run.Processes.Role;
+import io.weir.perf.run.RateRounds;
 import io.weir.perf.run.RunningServer;
 import io.weir.perf.run.Wrk;
 import java.time.Duration;
@@ -26,7 +27,8 @@ record PeerMeasurement(
         ExperimentContext context,
         ManagedProcess proxy) {
 
-    private static final int CONNECTIONS = 32;
+    static final String SERVED = "/served/1";
+    static final String GONE = "/gone/1";
     private static final int WAITING_PORTIONS = 10;
     private static final double CAPACITY = 200;
     private static final int TIMEOUT_SECONDS = 2;
@@ -39,8 +41,7 @@ record PeerMeasurement(
         context.processes()
                 .await(
                         peer.label() + " answers",
-                        () -> HttpControl.answers(places.url("/served/1"))
-                                && HttpControl.answers(places.url("/sick/work")));
+                        () -> HttpControl.answers(places.url(SERVED)) && HttpControl.answers(places.url("/sick/work")));
         return new PeerMeasurement(peer, places, sick, extent, context, proxy);
     }
 
@@ -55,25 +56,25 @@ record PeerMeasurement(
     void warmUp() throws InterruptedException {
         context.progress(label() + " warms up");
         Duration time = Duration.ofSeconds(extent.warmUpSeconds());
-        warmUp(time, "/served/1");
-        warmUp(time.dividedBy(2), "/gone/1");
+        warmUp(time, SERVED);
+        warmUp(time.dividedBy(2), GONE);
     }
 
     private void warmUp(Duration time, String path) throws InterruptedException {
         try {
-            load(time, path);
+            rates(path, path.equals(GONE)).warmUp(time);
         } catch (Wrk.UnansweredException e) {
             // A cold proxy leaves some requests unanswered; the measured rounds are checked.
         }
     }
 
-    Wrk load(Duration time, String path) throws InterruptedException {
-        return Wrk.run(context.processes(), List.of(), CONNECTIONS, time, places.url(path));
+    RateRounds rates(String path, boolean refused) {
+        return new RateRounds(context.processes(), List.of(), proxy, places.url(path), refused);
     }
 
     void measureFaults() throws InterruptedException {
         PhasedLoad load = extent.load()
-                .on(context, peer.label(), places.url(""), TIMEOUT_SECONDS, "/sick/work", "/served/1")
+                .on(context, peer.label(), places.url(""), TIMEOUT_SECONDS, "/sick/work", SERVED)
                 .binding(peer == PeerProxy.WEIR);
         if (extent.containedPercent() > 0) {
             LoadAssertion contained = LoadAssertion.successPercent(extent.containedPercent());
@@ -97,7 +98,7 @@ record PeerMeasurement(
 
     void measureMemory(int waiting) throws InterruptedException {
         // Classes that load with the first requests do not count.
-        warmUp(Duration.ofSeconds(1), "/served/1");
+        warmUp(Duration.ofSeconds(1), SERVED);
         context.beginStep(peer.label() + ": memory");
         long rssBefore = proxy.rssBytes();
         long pssBefore = proxy.pssBytes();

@@ -2,57 +2,49 @@ package io.weir.perf.experiment;
 
 import io.weir.perf.result.Requests;
 import io.weir.perf.run.ExperimentContext;
+import io.weir.perf.run.RateRounds;
 import io.weir.perf.run.Wrk;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.stream.IntStream;
+import java.util.function.Function;
 
-/**
- * The maximum rates of a peer, round by round. The rounds of all peers alternate: what slows the machine for
- * a while slows them all, and the median of the ratios within a round compares them.
- */
+/** Records the maximum rates at which peers forward and refuse; compares the first one with the others. */
 final class PeerRates {
-
-    /** A proxy that used less of its cores was not at its limit. */
-    private static final double BUSY_PERCENT = 90;
 
     private final PeerMeasurement peer;
     private final String fact;
-    private final String path;
-    private final boolean refused;
-    private final List<Double> rates = new ArrayList<>();
-    private Duration used = Duration.ZERO;
-    private double seconds;
-    private long requests;
+    private final RateRounds rounds;
     private boolean complete = true;
 
     private PeerRates(PeerMeasurement peer, String what, String path, boolean refused) {
         this.peer = peer;
         this.fact = peer.label() + '.' + what;
-        this.path = path;
-        this.refused = refused;
+        this.rounds = peer.rates(path, refused);
     }
 
     static void measure(List<PeerMeasurement> peers, int rounds, Duration time, ExperimentContext context)
             throws InterruptedException {
-        measure("forward", "forwarding", "/served/1", false, peers, rounds, time, context);
-        measure("refuse", "refusal", "/gone/1", true, peers, rounds, time, context);
+        measure("forwarding", PeerRates::forwarding, peers, rounds, time, context);
+        measure("refusal", PeerRates::refusal, peers, rounds, time, context);
+    }
+
+    private static PeerRates forwarding(PeerMeasurement peer) {
+        return new PeerRates(peer, "forward", PeerMeasurement.SERVED, false);
+    }
+
+    private static PeerRates refusal(PeerMeasurement peer) {
+        return new PeerRates(peer, "refuse", PeerMeasurement.GONE, true);
     }
 
     private static void measure(
-            String what,
             String step,
-            String path,
-            boolean refused,
+            Function<PeerMeasurement, PeerRates> kind,
             List<PeerMeasurement> peers,
             int rounds,
             Duration time,
             ExperimentContext context)
             throws InterruptedException {
-        List<PeerRates> all = peers.stream()
-                .map(peer -> new PeerRates(peer, what, path, refused))
-                .toList();
+        List<PeerRates> all = peers.stream().map(kind).toList();
         for (int round = 0; round < rounds; round++) {
             for (PeerRates one : all) {
                 context.beginStep(one.peer.label() + ": " + step);
@@ -69,29 +61,19 @@ final class PeerRates {
     }
 
     private void round(Duration time, ExperimentContext context) throws InterruptedException {
-        Duration before = peer.proxy().cpuTime();
         try {
-            Wrk result = peer.load(time, path);
-            if (result.refused() != (refused ? result.requests() : 0)) {
+            Wrk result = rounds.measure(time);
+            if (!rounds.isExpected(result)) {
                 context.note(fact + ": " + result.refused() + " of " + result.requests() + " answers were not 2xx"
-                        + " (expected: " + (refused ? "all" : "none") + ").");
+                        + " (expected: " + rounds.expected() + ").");
             }
-            rates.add(result.perSecond());
-            requests += result.requests();
-            // Without the start and the end of wrk.
-            seconds += result.requests() / result.perSecond();
-            used = used.plus(peer.proxy().cpuTime().minus(before));
         } catch (Wrk.UnansweredException e) {
             complete = false;
         }
     }
 
-    private double busyPercent(ExperimentContext context) {
-        return busyPercent(used, seconds, context.cores());
-    }
-
-    static double busyPercent(Duration used, double seconds, int cores) {
-        return 100 * used.toNanos() / 1e9 / seconds / cores;
+    private boolean wasAtItsLimit(ExperimentContext context) {
+        return rounds.busyPercent(context.cores()) >= RateRounds.BUSY_PERCENT;
     }
 
     private void record(ExperimentContext context) {
@@ -99,25 +81,17 @@ final class PeerRates {
             context.note(fact + ": no figure, because some requests were not answered.");
             return;
         }
-        double busy = busyPercent(context);
-        context.fact(fact + (busy < BUSY_PERCENT ? ".rate.at-least" : ".rate"), Requests.median(rates), "1/s");
-        context.fact(fact + ".busy", busy, "% of its cores");
-        context.fact(fact + ".cpu", used.toNanos() / 1000.0 / requests, "µs each");
+        String rate = wasAtItsLimit(context) ? ".rate" : ".rate.at-least";
+        context.fact(fact + rate, Requests.median(rounds.rates()), "1/s");
+        context.fact(fact + ".busy", rounds.busyPercent(context.cores()), "% of its cores");
+        context.fact(fact + ".cpu", rounds.cpuMicrosPerRequest(), "µs each");
     }
 
-    /** The median of the ratios within a round; a lower bound if this peer was not at its limit. */
+    /** A lower bound if this peer was not at its limit; nothing if the other one was not. */
     private void recordRatio(PeerRates other, ExperimentContext context) {
-        if (!complete || !other.complete || other.busyPercent(context) < BUSY_PERCENT) {
-            return;
+        if (complete && other.complete && other.wasAtItsLimit(context)) {
+            String name = fact + ".of-" + other.peer.label() + (wasAtItsLimit(context) ? "" : ".at-least");
+            context.fact(name, rounds.ratio(other.rounds), "times");
         }
-        double ratio = ratio(rates, other.rates);
-        String name = fact + ".of-" + other.peer.label();
-        context.fact(busyPercent(context) < BUSY_PERCENT ? name + ".at-least" : name, ratio, "times");
-    }
-
-    static double ratio(List<Double> first, List<Double> second) {
-        return Requests.median(IntStream.range(0, first.size())
-                .mapToObj(round -> first.get(round) / second.get(round))
-                .toList());
     }
 }
