@@ -275,14 +275,22 @@ public final class Scenario {
     }
 
     /**
-     * Runs a scenario with all protections, for the experiment of the same subject.
+     * Runs a scenario with all protections, for the experiment of the same subject. It runs once: the rows of
+     * a run that is repeated would be counted with those of the repetition. A fact says how long the machine
+     * stood still.
      *
      * @param steps gets the name of each part that begins
      */
     public static PromiseTable promises(
             String name, Path jar, Path configuration, boolean quick, Consumer<String> steps) throws Exception {
         RunnableScenario scenario = Objects.requireNonNull(SCENARIOS.get(name), name);
-        return runWithoutStandstill(scenario, new Options(jar, configuration, quick, List.of(), steps));
+        try (Standstill standstill = Standstill.watch()) {
+            PromiseTable promises = scenario.run(new Options(jar, configuration, quick, List.of(), steps));
+            Duration longest = standstill.longest();
+            promises.fact("standstill.longest", (double) longest.toMillis(), "ms");
+            describeMachine(longest);
+            return promises;
+        }
     }
 
     /** The names of the other proxies that are installed. */
