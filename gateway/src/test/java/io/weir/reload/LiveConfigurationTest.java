@@ -107,6 +107,8 @@ class LiveConfigurationTest {
     private final RecentEvents recentEvents = new RecentEvents(timer::instant);
     private final RecordingTarget target = new RecordingTarget();
     private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
+    /** Held here, as by the application's context: the registry refers to the sources of gauges weakly. */
+    private final MeterBook book = new MeterBook(registry);
     private boolean isDraining;
     /** Runs each time that the files are read. */
     private Runnable whileReading = () -> {};
@@ -129,7 +131,7 @@ class LiveConfigurationTest {
                 timer,
                 timer::nanos,
                 timer::instant,
-                new ReloadMeters(new MeterBook(registry), Instant.EPOCH),
+                new ReloadMeters(book, Instant.EPOCH),
                 recentEvents,
                 KeptConfigurations.in(directory.resolve("kept")));
         assertThat(configuration.inForce().report().problems()).isEmpty();
