@@ -109,6 +109,7 @@ class LiveConfigurationTest {
     private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
     /** Held here, as by the application's context: the registry refers to the sources of gauges weakly. */
     private final MeterBook book = new MeterBook(registry);
+
     private boolean isDraining;
     /** Runs each time that the files are read. */
     private Runnable whileReading = () -> {};
