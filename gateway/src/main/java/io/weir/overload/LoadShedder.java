@@ -62,6 +62,8 @@ final class LoadShedder {
     private final double[] shares = new double[CLASSES];
     /** Requests of the last interval, by class; older ones fade out. */
     private final double[] arrived = new double[CLASSES];
+    /** Requests of the last interval, shedding or not; older ones fade out. */
+    private double requests;
 
     private boolean isShedding;
     private long observedAtNanos;
@@ -117,15 +119,21 @@ final class LoadShedder {
      * @param exceedsMaximum whether the delay stands above the hard limit: every request is refused
      */
     void observe(long now, long delayNanos, boolean standing, boolean exceedsMaximum) {
-        if (!isShedding) {
-            if (!standing && !exceedsMaximum) {
-                return;
-            }
-            begin(now, delayNanos);
-        }
         double elapsedNanos = Math.min(Math.max(0, now - observedAtNanos), intervalNanos);
-        long waitedNanos = Math.min(delayNanos, previousNanos);
         observedAtNanos = now;
+        if (!isShedding && (standing || exceedsMaximum) && !areRequestsFew()) {
+            begin(delayNanos);
+            // The delay until now has refused nothing.
+            elapsedNanos = 0;
+        }
+        if (isShedding) {
+            adapt(delayNanos, exceedsMaximum && !areRequestsFew(), elapsedNanos);
+        }
+        requests *= Math.exp(-elapsedNanos / intervalNanos);
+    }
+
+    private void adapt(long delayNanos, boolean everything, double elapsedNanos) {
+        long waitedNanos = Math.min(delayNanos, previousNanos);
         previousNanos = delayNanos;
         double excess = squared((double) (waitedNanos - targetNanos) / intervalNanos);
         if (areRequestsFew()) {
@@ -136,11 +144,11 @@ final class LoadShedder {
         } else {
             sum = clamp(sum + excess * elapsedNanos / SUM_NANOS, MAX_SUM);
         }
-        if (sum + excess <= 0 && sum < ENDED && !exceedsMaximum) {
+        if (sum + excess <= 0 && sum < ENDED && !everything) {
             end();
             return;
         }
-        distribute(excess, exceedsMaximum);
+        distribute(excess, everything);
         fade(Math.exp(-elapsedNanos / intervalNanos));
     }
 
@@ -152,6 +160,16 @@ final class LoadShedder {
         publish(0);
     }
 
+    /** Counts a request. Call it once for each request, before {@link #refuses}, at any time. */
+    void arrived() {
+        requests++;
+    }
+
+    /** Whether the requests of the last interval are too few to be the cause of a delay. */
+    boolean areRequestsFew() {
+        return requests < LEAST_REQUESTS;
+    }
+
     /** Whether a request of this class is refused. Call it once for each request. */
     boolean refuses(Priority priority) {
         int index = priority.ordinal();
@@ -160,22 +178,13 @@ final class LoadShedder {
         return refused >= 1 || (refused > 0 && nextRandom() < refused);
     }
 
-    private void begin(long now, long delayNanos) {
+    private void begin(long delayNanos) {
         isShedding = true;
-        observedAtNanos = now;
         previousNanos = delayNanos;
         sum = 0;
         Arrays.fill(arrived, 0);
-        // Requests are counted from now on. Until then they count as normal ones that are not too few.
-        arrived[Priority.NORMAL.ordinal()] = LEAST_REQUESTS;
-    }
-
-    private boolean areRequestsFew() {
-        double all = 0;
-        for (double ofClass : arrived) {
-            all += ofClass;
-        }
-        return all < LEAST_REQUESTS;
+        // The classes are counted from now on. Those of the requests until now count as normal.
+        arrived[Priority.NORMAL.ordinal()] = requests;
     }
 
     private void distribute(double excess, boolean everything) {

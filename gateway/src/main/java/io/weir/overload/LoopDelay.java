@@ -128,6 +128,16 @@ final class LoopDelay implements LoopPauses, Runnable {
         return isOverloaded && !isClosed;
     }
 
+    /** Counts a request. On the loop, once for each request, before it is decided upon. */
+    void arrived() {
+        shedder.arrived();
+    }
+
+    /** Whether each request on this loop is refused, whatever its class. On the loop. */
+    boolean refusesAll() {
+        return isOverloaded() && !shedder.areRequestsFew();
+    }
+
     /** Whether a request on this loop is refused. On the loop, once for each request. */
     boolean refuses(Priority priority) {
         return shedder.isShedding() && !isClosed && shedder.refuses(priority);

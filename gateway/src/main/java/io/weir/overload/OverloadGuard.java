@@ -88,17 +88,18 @@ public final class OverloadGuard {
      * @param loop the event loop of the caller's connection; the delay of other loops does not matter
      */
     public boolean refusesHead(Executor loop) {
-        if (sheddingLoops.get() == 0) {
-            return false;
-        }
-        Priority only = onlyPriority;
         LoopDelay delay = loops.get(loop);
         if (delay == null) {
             return false;
         }
+        delay.arrived();
+        if (sheddingLoops.get() == 0) {
+            return false;
+        }
+        Priority only = onlyPriority;
         if (only == null) {
             // The class is not known yet. Beyond the hard limit it does not matter.
-            return delay.isOverloaded() && count(ShedCause.DELAY, Priority.NORMAL);
+            return delay.refusesAll() && count(ShedCause.DELAY, Priority.NORMAL);
         }
         return delay.refuses(only) && count(ShedCause.DELAY, only);
     }

@@ -13,8 +13,9 @@
  * fraction of a forwarded request, so most of the processor is left for the admitted requests: at twice the
  * capacity, and refusals at a fifth of the cost, 0.75 of the peak is possible, and {@code LoadShedderTest}
  * measures more than 95 % of that.
- * With fewer than ten requests in an interval, none is refused: they cannot be the cause of the delay. A
- * gateway that loaded classes for its first calls, at 50 requests per second, refused four of them.
+ * With fewer than ten requests in an interval, none is refused, not even beyond the hard limit: they cannot
+ * be the cause of the delay. A gateway that loaded classes for its first calls, at 50 requests per second,
+ * refused four of them.
  *
  * <p><b>Early and cheap.</b> If all routes have the same priority, a request is refused at its decoded head,
  * before Reactor Netty, Spring and the route's match see it. Otherwise its class has to be known first: it is
@@ -72,10 +73,10 @@
  *       loop can be busy all the time with short iterations.
  * </ul>
  *
- * <p>Concurrency: the share, and the turns of handshakes, are confined to the event loop. One atomic counts
- * the loops that shed, and is all that a request reads while none does. Each loop publishes its delay and its
- * share in volatile fields. The sampler's thread writes volatile fields of the guard for memory and
- * observers; each of them may be up to one sample old.
+ * <p>Concurrency: the share, the number of requests, and the turns of handshakes are confined to the event
+ * loop. One atomic counts the loops that shed; while none does, a request only counts itself and reads it.
+ * Each loop publishes its delay and its share in volatile fields. The sampler's thread writes volatile fields
+ * of the guard for memory and observers; each of them may be up to one sample old.
  *
  * <p><b>Limitations.</b> A load of many times the capacity grows by that factor with each iteration, so that
  * three iterations take most of a second, and a backlog of this size is refused. If refusals alone exceed the

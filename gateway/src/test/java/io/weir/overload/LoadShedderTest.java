@@ -122,6 +122,7 @@ class LoadShedderTest {
     @Test
     void refusesNothingAtFirstJustAboveTheTarget() {
         for (int i = 0; i < 8; i++) {
+            arrive(5);
             loop.iterate(18);
         }
 
@@ -139,24 +140,31 @@ class LoadShedderTest {
         assertThat(shedder.takeHighestShare()).isBetween(0.01, 0.05);
     }
 
-    /** As while the first request of a kind loads its classes, or while a compiler has the processor. */
-    @Test
-    void refusesNothingIfTheRequestsAreTooFewToCauseTheDelay() {
-        for (int i = 0; i < 10; i++) {
+    /**
+     * As while the first request of a kind loads its classes, or while a compiler has the processor. Nothing
+     * is shed, so nothing is reported.
+     */
+    @ParameterizedTest(name = "iterations of {0} ms")
+    @ValueSource(ints = {50, 300})
+    void doesNotShedIfTheRequestsAreTooFewToCauseTheDelay(int millis) {
+        for (int i = 0; i < 50; i++) {
             arrive(3);
-            loop.iterate(50);
-        }
-        shedder.takeHighestShare();
-        for (int i = 0; i < 40; i++) {
-            arrive(3);
-            loop.iterate(50);
+            loop.iterate(millis);
+            assertThat(sheddingLoops).hasValue(0);
+            assertThat(delay.refusesAll()).isFalse();
+            assertThat(delay.refuses(Priority.SHEDDABLE)).isFalse();
         }
 
-        assertThat(shedder.isShedding()).isTrue();
         assertThat(shedder.takeHighestShare()).isZero();
-        assertThat(delay.refuses(Priority.SHEDDABLE)).isFalse();
+    }
 
-        // Only the present delay counts for requests that come now.
+    /** Requests that come now do not find a share that earlier ones have not caused. */
+    @Test
+    void countsOnlyThePresentDelayOnceTheRequestsAreMany() {
+        for (int i = 0; i < 50; i++) {
+            arrive(3);
+            loop.iterate(50);
+        }
         arrive(20);
         loop.iterate(50);
 
@@ -165,12 +173,16 @@ class LoadShedderTest {
 
     @Test
     void shedsAfterThreeIterationsAboveTheTarget() {
-        loop.iterate(50);
-        loop.iterate(50);
+        for (int i = 0; i < 2; i++) {
+            arrive(20);
+            loop.iterate(50);
+        }
         assertThat(shedder.isShedding()).isFalse();
 
-        loop.iterate(50);
-        loop.iterate(50);
+        for (int i = 0; i < 2; i++) {
+            arrive(20);
+            loop.iterate(50);
+        }
 
         assertThat(shedder.isShedding()).isTrue();
         assertThat(sheddingLoops).hasValue(1);
@@ -181,9 +193,12 @@ class LoadShedderTest {
     @Test
     void refusesEverythingAboveTheHardLimit() {
         for (int i = 0; i < 4; i++) {
+            arrive(20);
             loop.iterate(300);
         }
 
+        arrive(20);
+        assertThat(delay.refusesAll()).isTrue();
         for (Priority priority : Priority.values()) {
             assertThat(delay.refuses(priority)).as("%s", priority).isTrue();
         }
@@ -273,6 +288,7 @@ class LoadShedderTest {
 
     private void arrive(int requests) {
         for (int i = 0; i < requests; i++) {
+            delay.arrived();
             delay.refuses(Priority.NORMAL);
         }
     }
@@ -352,6 +368,7 @@ class LoadShedderTest {
                 ? Priority.CRITICAL
                 : choice < criticalShare + sheddableShare ? Priority.SHEDDABLE : Priority.NORMAL;
         sent.merge(priority, 1, Integer::sum);
+        delay.arrived();
         if (delay.refuses(priority)) {
             refused.merge(priority, 1, Integer::sum);
             return Math.round(REFUSAL_NANOS * cost.getAsDouble());

@@ -209,7 +209,11 @@ class LoopDelayTest {
         assertThat(sheddingLoops).hasValue(0);
     }
 
+    /** An iteration with enough requests to be the cause of its delay. */
     private void iterate(long millis) {
+        for (int i = 0; i < 20; i++) {
+            delay.arrived();
+        }
         loop.iterate(millis);
         overloads += delay.isOverloaded() ? 1 : 0;
     }

@@ -25,9 +25,11 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -95,11 +97,13 @@ class OverloadIT extends GatewayTests {
         // Connect first: the late loop may be the accepting one.
         List<TestCaller> callers = connect(door);
         AtomicBoolean isOver = new AtomicBoolean();
-        delay(loops().next(), 300, () -> {}, isOver);
+        EventLoop late = loops().next();
+        long refusedBefore = guard.refused(ShedCause.DELAY, Priority.NORMAL);
+        AtomicLong refused = new AtomicLong();
+        delay(late, 300, () -> refused.addAndGet(requests(guard, late)), isOver);
         try {
             await().until(guard::isOverloaded);
             await().until(() -> guard.loopDelayNanos() > TimeUnit.MILLISECONDS.toNanos(250));
-            long refusedBefore = guard.refused(ShedCause.DELAY, Priority.NORMAL);
             List<TestCaller.Answer> answers = callers.stream()
                     .map(caller -> ask(caller, path))
                     .map(CompletableFuture::join)
@@ -111,17 +115,21 @@ class OverloadIT extends GatewayTests {
                             .orElseThrow(),
                     Reason.GATEWAY_OVERLOADED);
             assertThat(answers).anyMatch(answer -> answer.status() == 200);
-            assertThat(guard.refused(ShedCause.DELAY, Priority.NORMAL) - refusedBefore)
-                    .isEqualTo(answers.stream()
-                            .filter(answer -> answer.status() != 200)
-                            .count());
             // The connections stay open.
-            assertThat(callers.stream().map(caller -> ask(caller, path)).map(CompletableFuture::join))
-                    .allMatch(answer -> answer.status() == 200 || answer.status() == 503);
+            List<TestCaller.Answer> next = callers.stream()
+                    .map(caller -> ask(caller, path))
+                    .map(CompletableFuture::join)
+                    .toList();
+            assertThat(next).allMatch(answer -> answer.status() == 200 || answer.status() == 503);
+            refused.addAndGet(Stream.concat(answers.stream(), next.stream())
+                    .filter(answer -> answer.status() != 200)
+                    .count());
         } finally {
             isOver.set(true);
         }
         await().until(() -> !guard.isOverloaded());
+        assertThat(guard.refused(ShedCause.DELAY, Priority.NORMAL) - refusedBefore)
+                .isEqualTo(refused.get());
         for (TestCaller caller : callers) {
             caller.close();
         }
@@ -137,10 +145,8 @@ class OverloadIT extends GatewayTests {
         String path = door.path("extras", "late");
         List<TestCaller> callers = connect(door);
         AtomicBoolean isOver = new AtomicBoolean();
-        // A few requests cause no delay.
         EventLoop late = loops().next();
-        Runnable requests = () -> IntStream.range(0, 20).forEach(_ -> guard.refusesRequest(late, Priority.NORMAL));
-        delay(late, 100, requests, isOver);
+        delay(late, 100, () -> requests(guard, late), isOver);
         try {
             await().until(() -> guard.share() == 1);
             long refusedBefore = guard.refused(ShedCause.DELAY, Priority.SHEDDABLE);
@@ -164,6 +170,13 @@ class OverloadIT extends GatewayTests {
             caller.close();
         }
         gateway.assertNothingHeld();
+    }
+
+    /** As many normal requests as can be the cause of a delay. Returns how many of them are refused. */
+    private static long requests(OverloadGuard guard, EventLoop late) {
+        return IntStream.range(0, 20)
+                .filter(_ -> guard.refusesHead(late) || guard.refusesRequest(late, Priority.NORMAL))
+                .count();
     }
 
     /** Makes each iteration of an event loop last that long, and runs a task in each. */

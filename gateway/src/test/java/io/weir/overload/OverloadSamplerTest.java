@@ -17,6 +17,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -50,6 +51,7 @@ class OverloadSamplerTest {
             for (int j = 0; j < 30; j++) {
                 healthy.iterate(10);
             }
+            refuses(busy);
             busy.runDueTimers();
         }
         sampler.sample();
@@ -164,7 +166,8 @@ class OverloadSamplerTest {
 
     /** Whether a normal request on this loop is refused. */
     private boolean refuses(Executor loop) {
-        return guard.refusesHead(loop);
+        // Fewer would not be the cause of a delay.
+        return IntStream.range(0, 20).filter(_ -> guard.refusesHead(loop)).count() > 0;
     }
 
     private static List<Thread> samplers() {
