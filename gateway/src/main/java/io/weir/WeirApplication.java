@@ -3,15 +3,33 @@ package io.weir;
 import io.weir.config.WeirProperties;
 import io.weir.config.check.CommandLine;
 import org.springframework.boot.SpringApplication;
-import org.springframework.boot.autoconfigure.SpringBootApplication;
+import org.springframework.boot.SpringBootConfiguration;
+import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.autoconfigure.ssl.SslAutoConfiguration;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
+import org.springframework.context.annotation.Import;
 
 /** The gateway's entry point. */
 // TlsConfiguration replaces Spring Boot's SSL auto-configuration: it checks bundles before use, and watches
 // their files itself.
-@SpringBootApplication(exclude = SslAutoConfiguration.class)
+@SpringBootConfiguration(proxyBeanMethods = false)
+@EnableAutoConfiguration(exclude = SslAutoConfiguration.class)
 @EnableConfigurationProperties(WeirProperties.class)
+// Not scanned: a scan reads every class below io.weir at each start. It would also find the configuration
+// classes by which the check collects Spring Cloud Gateway's factories, and import that auto-configuration
+// again.
+@Import({
+    BackendConfiguration.class,
+    DrainConfiguration.class,
+    EngineConfiguration.class,
+    FaultConfiguration.class,
+    FleetConfiguration.class,
+    ManagementConfiguration.class,
+    ObservationConfiguration.class,
+    ReloadConfiguration.class,
+    RoutingConfiguration.class,
+    TlsConfiguration.class
+})
 public class WeirApplication {
 
     /** Starts the gateway, or checks configuration files with {@code --validate FILE...}. */

@@ -1,0 +1,45 @@
+package io.weir;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.Arrays;
+import java.util.List;
+import java.util.Objects;
+import org.junit.jupiter.api.Test;
+import org.springframework.beans.factory.config.BeanDefinition;
+import org.springframework.context.annotation.ClassPathScanningCandidateComponentProvider;
+import org.springframework.context.annotation.ComponentScan;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Import;
+import org.springframework.core.annotation.AnnotatedElementUtils;
+import org.springframework.core.type.filter.AnnotationTypeFilter;
+
+/** The application names its configuration classes: it reads no other class at a start. */
+class WeirApplicationTest {
+
+    @Test
+    void importsEveryConfigurationClassOfItsPackage() {
+        Import imports = Objects.requireNonNull(WeirApplication.class.getAnnotation(Import.class));
+
+        assertThat(Arrays.stream(imports.value()).map(Class::getName)).containsExactlyElementsOf(configurations());
+    }
+
+    @Test
+    void scansNoPackage() {
+        assertThat(AnnotatedElementUtils.hasAnnotation(WeirApplication.class, ComponentScan.class))
+                .isFalse();
+    }
+
+    /** The configuration classes of this package, without nested ones, sorted. */
+    private static List<String> configurations() {
+        var scanner = new ClassPathScanningCandidateComponentProvider(false);
+        scanner.addIncludeFilter(new AnnotationTypeFilter(Configuration.class));
+        scanner.setResourcePattern("*Configuration.class");
+        return scanner.findCandidateComponents("io.weir").stream()
+                .map(BeanDefinition::getBeanClassName)
+                .map(name -> Objects.requireNonNull(name))
+                .filter(name -> !name.contains("$"))
+                .sorted()
+                .toList();
+    }
+}
