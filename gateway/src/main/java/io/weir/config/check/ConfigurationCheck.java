@@ -35,7 +35,7 @@ public final class ConfigurationCheck {
 
     /**
      * Created once, because reading the annotations of all properties allocates more than the rest of a
-     * check.
+     * check. It reads those of a group when the group is checked for the first time.
      */
     static final PropertySchema.GroupSchema WEIR_SCHEMA = PropertySchema.of(WeirProperties.class);
 

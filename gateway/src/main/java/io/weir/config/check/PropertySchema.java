@@ -13,10 +13,13 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Supplier;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 import org.springframework.boot.context.properties.bind.Name;
+import org.springframework.util.function.SingletonSupplier;
 
 /** The valid structure of the configuration, derived by reflection from the configuration records. */
 public sealed interface PropertySchema {
@@ -25,16 +28,24 @@ public sealed interface PropertySchema {
      * A record with named properties.
      *
      * @param constructor the canonical constructor, with the properties in their order
+     * @param reading reads the annotations of the properties, at most once; a group that is not configured
+     *     costs a start nothing
      */
-    record GroupSchema(Constructor<? extends Record> constructor, List<Property> properties) implements PropertySchema {
+    record GroupSchema(Constructor<? extends Record> constructor, Supplier<List<Property>> reading)
+            implements PropertySchema {
+
+        /** The properties in their order. */
+        public List<Property> properties() {
+            return reading.get();
+        }
 
         List<String> names() {
-            return properties.stream().map(Property::name).toList();
+            return properties().stream().map(Property::name).toList();
         }
 
         /** The relative paths of all properties at any depth, except below maps. */
         Stream<String> paths() {
-            return properties.stream()
+            return properties().stream()
                     .flatMap(property -> property.schema() instanceof GroupSchema group
                             ? Stream.concat(
                                     Stream.of(property.name()), group.paths().map(path -> property.name() + '.' + path))
@@ -51,8 +62,18 @@ public sealed interface PropertySchema {
     /** A list of records. */
     record GroupListSchema(GroupSchema element) implements PropertySchema {}
 
-    /** A single value. */
-    record ValueSchema(Class<?> type, ExpectedValue expected) implements PropertySchema {}
+    /**
+     * A single value.
+     *
+     * @param description describes the valid values, at most once; only problems and documents need it
+     */
+    record ValueSchema(Class<?> type, Supplier<ExpectedValue> description) implements PropertySchema {
+
+        /** The valid values. */
+        public ExpectedValue expected() {
+            return description.get();
+        }
+    }
 
     /**
      * A component of a record.
@@ -75,12 +96,15 @@ public sealed interface PropertySchema {
     static GroupSchema of(Class<? extends Record> type) {
         RecordComponent[] components = type.getRecordComponents();
         Constructor<? extends Record> constructor = canonicalConstructor(type, components);
+        return new GroupSchema(constructor, SingletonSupplier.of(() -> properties(type, components, constructor)));
+    }
+
+    private static List<Property> properties(
+            Class<? extends Record> type, RecordComponent[] components, Constructor<? extends Record> constructor) {
         Parameter[] parameters = constructor.getParameters();
-        Property[] properties = new Property[components.length];
-        for (int i = 0; i < components.length; i++) {
-            properties[i] = property(type, components[i], parameters[i]);
-        }
-        return new GroupSchema(constructor, List.of(properties));
+        return IntStream.range(0, components.length)
+                .mapToObj(i -> property(type, components[i], parameters[i]))
+                .toList();
     }
 
     private static Constructor<? extends Record> canonicalConstructor(
@@ -133,7 +157,8 @@ public sealed interface PropertySchema {
     }
 
     private static ValueSchema value(Class<?> type, AnnotatedElement constraints, List<String> defaults) {
-        return new ValueSchema(type, ExpectedValue.of(type, constraints.getAnnotations(), defaults));
+        return new ValueSchema(
+                type, SingletonSupplier.of(() -> ExpectedValue.of(type, constraints.getAnnotations(), defaults)));
     }
 
     private static Class<?> rawType(AnnotatedType annotated) {

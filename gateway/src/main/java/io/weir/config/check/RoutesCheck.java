@@ -283,7 +283,7 @@ final class RoutesCheck {
 
     private void checkConversion(RawTree node, String name, Class<?> type) {
         PropertySchema.ValueSchema schema =
-                new PropertySchema.ValueSchema(type, ExpectedValue.of(type, new Annotation[0], List.of()));
+                new PropertySchema.ValueSchema(type, () -> ExpectedValue.of(type, new Annotation[0], List.of()));
         value(node, name).ifPresent(setting -> {
             try {
                 PropertiesCheck.convert(schema, environment.resolvePlaceholders(setting.text()));
