@@ -18,13 +18,13 @@ import javax.imageio.ImageWriter;
 import javax.imageio.stream.ImageOutputStream;
 
 /**
- * Writes a plot with 32 colours: a third of the size of one with all shades of its smoothed edges. The
+ * Writes a plot with 28 colours: a third of the size of one with all shades of its smoothed edges. The
  * colours of the lines and areas stay as they are, the shades between them become the nearest colour.
  * Rejected alternative: a plot with 16 is smaller, but the shades that tell outcomes apart are changed.
  */
 final class IndexedImage {
 
-    private static final int COLOURS = 32;
+    private static final int COLOURS = 28;
     private static final int BITS = 8;
 
     /** Colours that are nearer to each other look alike. */

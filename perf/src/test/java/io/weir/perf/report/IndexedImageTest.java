@@ -49,6 +49,6 @@ class IndexedImageTest {
                         .map(i -> read.getRGB(i % SIZE, i / SIZE))
                         .distinct()
                         .count())
-                .isLessThanOrEqualTo(32);
+                .isLessThanOrEqualTo(28);
     }
 }
