@@ -165,7 +165,7 @@ class PeerComparison extends Experiment {
     }
 
     /** How many of the wanted open files this user is allowed. */
-    private static int openFiles() {
+    static int openFiles() {
         List<String> command = Host.withOpenFiles(PeerProxy.OPEN_FILES, List.of("/bin/sh", "-c", "ulimit -n"));
         String granted = Host.firstLine(command.toArray(String[]::new));
         return granted.equals("unlimited")
@@ -177,7 +177,7 @@ class PeerComparison extends Experiment {
      * The backend that answers at once: nginx if installed, because some proxies are faster than one on a
      * JVM.
      */
-    private static int startServed(ExperimentContext context) throws InterruptedException {
+    static int startServed(ExperimentContext context) throws InterruptedException {
         boolean nginx = PeerProxy.NGINX.isInstalled();
         Places places = places(0, 0, 0, PeerProxy.OPEN_FILES, context);
         List<String> command = nginx

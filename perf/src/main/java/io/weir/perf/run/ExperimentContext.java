@@ -5,6 +5,7 @@ import io.weir.perf.result.ResultWriter;
 import io.weir.perf.result.RunResult;
 import io.weir.perf.result.RunResult.Assertion;
 import io.weir.perf.result.RunResult.Fact;
+import io.weir.perf.result.RunResult.MeterSample;
 import io.weir.perf.result.RunResult.ProcessSample;
 import io.weir.perf.result.RunResult.ShadedSpan;
 import io.weir.perf.result.RunResult.Step;
@@ -164,6 +165,11 @@ public final class ExperimentContext implements AutoCloseable {
         } else {
             note(name + ": no figure.");
         }
+    }
+
+    /** A figure over time, which is plotted with one line for each program. */
+    public void sample(String figure, String program, double value) {
+        results.add(new MeterSample(step.id(), nowMillis(), figure, "program=\"" + program + '"', value));
     }
 
     /** Each load warms up before its first measured step; the shortest warm-up counts. */

@@ -139,6 +139,12 @@ public enum PeerProxy {
         return port;
     }
 
+    /** Writes the program's configuration into the directory of the processes. */
+    public Path writeConfiguration(ExperimentContext context, Places places) {
+        Path directory = context.processes().directory();
+        return write(context.file("perf/peers/" + file), places.values(directory), directory);
+    }
+
     /** Writes a template into the directory, with the values filled in. */
     static Path write(Path template, Map<String, ?> values, Path directory) {
         try {

@@ -84,7 +84,8 @@ public final class RateRounds {
         return ratio(rates, other.rates);
     }
 
-    static double ratio(List<Double> first, List<Double> second) {
+    /** The median of the ratios of equal places. */
+    public static double ratio(List<Double> first, List<Double> second) {
         return Requests.median(IntStream.range(0, first.size())
                 .mapToObj(round -> first.get(round) / second.get(round))
                 .toList());
