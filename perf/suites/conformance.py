@@ -5,6 +5,7 @@ import concurrent.futures
 import datetime
 import json
 import os
+import random
 import re
 import shutil
 import signal
@@ -138,13 +139,20 @@ class Failed(Exception):
 
 
 def free_ports(count):
-    sockets = [socket.socket() for _ in range(count)]
+    """Ports below those that the kernel gives to connections, which would take them before the servers do."""
+    sockets = {}
     try:
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
+        while len(sockets) < count:
+            port = random.randrange(10_000, 30_000)
+            free = socket.socket()
+            try:
+                free.bind(("127.0.0.1", port))
+                sockets[port] = free
+            except OSError:
+                free.close()
+        return list(sockets)
     finally:
-        for each in sockets:
+        for each in sockets.values():
             each.close()
 
 
