@@ -13,7 +13,6 @@ import io.weir.instance.CloseFrameCheck;
 import io.weir.instance.HandshakeAnswer;
 import io.weir.instance.HandshakeHead;
 import io.weir.outcome.Reason;
-import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 import reactor.core.publisher.Mono;
@@ -47,11 +46,6 @@ import reactor.netty.http.websocket.WebsocketOutbound;
  */
 final class WebSocketAttempt extends HttpAttempt {
 
-    /**
-     * Time between a close frame and the end of the connection, whether the peer has read the frame or not.
-     */
-    private static final int CLOSE_TIMEOUT_SECONDS = 2;
-
     /** The reason of a close frame to the backend if the caller has broken the protocol. */
     private static final String CALLERS_VIOLATION = "protocol error of the caller";
 
@@ -61,12 +55,12 @@ final class WebSocketAttempt extends HttpAttempt {
     private static final WebSocketCloseStatus IDLE =
             new WebSocketCloseStatus(WebSocketCloseStatus.ENDPOINT_UNAVAILABLE.code(), "idle-timeout");
 
-    private @Nullable Connection tunnelConnection;
+    private @Nullable TunnelSide backendSide;
     private volatile @Nullable HttpOperations<?, ?> handshake;
     private volatile @Nullable HandshakeAnswer answer;
     private volatile long lastMovedAt;
     private volatile long bytes;
-    private volatile @Nullable WebsocketOutbound callerSide;
+    private volatile @Nullable TunnelSide callerSide;
     private WebSocketCloseStatus closeStatus = WebSocketCloseStatus.ENDPOINT_UNAVAILABLE;
 
     WebSocketAttempt(Exchange exchange, Admission admission, HealthEvidence evidence, long now) {
@@ -123,9 +117,10 @@ final class WebSocketAttempt extends HttpAttempt {
         } else if (isCancelled()) {
             from.dispose();
         } else {
-            tunnelConnection = from;
+            TunnelSide opened = new TunnelSide(from);
+            backendSide = opened;
             lastMovedAt = exchange.now();
-            tunnelOpened(((WebsocketInbound) from.inbound()).selectedSubprotocol(), this::tunnel);
+            tunnelOpened(opened.inbound().selectedSubprotocol(), this::tunnel);
         }
     }
 
@@ -165,16 +160,16 @@ final class WebSocketAttempt extends HttpAttempt {
 
     @Override
     void stop() {
-        Connection open = tunnelConnection;
-        if (open == null) {
+        TunnelSide backendsEnd = backendSide;
+        if (backendsEnd == null) {
             super.stop();
             return;
         }
-        WebsocketOutbound toCaller = callerSide;
-        if (toCaller != null) {
-            endSide(toCaller);
+        TunnelSide callersEnd = callerSide;
+        if (callersEnd != null) {
+            callersEnd.end(closeStatus);
         }
-        endSide((WebsocketOutbound) open.outbound());
+        backendsEnd.end(closeStatus);
     }
 
     /**
@@ -185,24 +180,10 @@ final class WebSocketAttempt extends HttpAttempt {
         Connection.from(mine.channel()).dispose();
     }
 
-    /**
-     * Closes one side. The connection of a peer that does not read, and so never gets the close frame, is
-     * disposed after a time-out.
-     */
-    @SuppressWarnings("FutureReturnValueIgnored") // Nothing depends on its completion.
-    private void endSide(WebsocketOutbound side) {
-        side.withConnection(connection -> {
-            if (connection.channel().isActive()) {
-                connection.channel().eventLoop().schedule(connection::dispose, CLOSE_TIMEOUT_SECONDS, TimeUnit.SECONDS);
-            }
-        });
-        sendClose(side, closeStatus).subscribe();
-    }
-
     /** A tunnel ends with a close frame to both sides. */
     @Override
     public boolean closesCallerSide(Reason why) {
-        if (tunnelConnection == null) {
+        if (backendSide == null) {
             return false;
         }
         closeStatus = switch (why) {
@@ -224,33 +205,33 @@ final class WebSocketAttempt extends HttpAttempt {
 
     @Override
     long lastMovedNanos() {
-        return tunnelConnection == null ? super.lastMovedNanos() : lastMovedAt;
+        return backendSide == null ? super.lastMovedNanos() : lastMovedAt;
     }
 
     @Override
     long answerBytes() {
-        return tunnelConnection == null ? super.answerBytes() : bytes;
+        return backendSide == null ? super.answerBytes() : bytes;
     }
 
     /** Passes frames in both directions; completes when both sides are closed. */
     private Publisher<Void> tunnel(WebsocketInbound fromCaller, WebsocketOutbound toCaller) {
-        Connection open = tunnelConnection;
-        if (open == null) {
+        TunnelSide backendsEnd = backendSide;
+        if (backendsEnd == null) {
             throw new IllegalStateException("no tunnel is open");
         }
-        callerSide = toCaller;
-        fromCaller.withConnection(connection -> CloseFrameCheck.install(connection.channel()));
-        WebsocketInbound fromBackend = (WebsocketInbound) open.inbound();
-        WebsocketOutbound toBackend = (WebsocketOutbound) open.outbound();
+        TunnelSide callersEnd = new TunnelSide((Connection) fromCaller);
+        callerSide = callersEnd;
+        CloseFrameCheck.install(callersEnd.channel());
         if (isCancelled()) {
-            return sendClose(toCaller, closeStatus);
+            return callersEnd.sendClose(closeStatus);
         }
         WebSocketFrames callersFrames = frames(fromCaller, false);
-        Mono<Void> up = toBackend.sendObject(callersFrames).then().onErrorComplete();
-        Mono<Void> down = toCaller.sendObject(frames(fromBackend, true)).then().onErrorComplete();
+        Mono<Void> up = backendsEnd.outbound().sendObject(callersFrames).then().onErrorComplete();
+        Mono<Void> down =
+                toCaller.sendObject(frames(backendsEnd.inbound(), true)).then().onErrorComplete();
         return Mono.when(
-                up.then(passCallersClose(callersFrames, fromCaller, toBackend)),
-                down.then(passClose(fromBackend, toCaller, BAD_GATEWAY)));
+                up.then(passCallersClose(callersFrames, callersEnd, backendsEnd)),
+                down.then(backendsEnd.passClose(callersEnd, BAD_GATEWAY)));
     }
 
     private WebSocketFrames frames(WebsocketInbound from, boolean isAnswer) {
@@ -264,32 +245,12 @@ final class WebSocketAttempt extends HttpAttempt {
     }
 
     /** Passes the caller's close status on to the backend, or the status for the caller's protocol error. */
-    private static Mono<Void> passCallersClose(WebSocketFrames frames, WebsocketInbound from, WebsocketOutbound to) {
+    private static Mono<Void> passCallersClose(WebSocketFrames frames, TunnelSide from, TunnelSide to) {
         return Mono.defer(() -> {
             WebSocketCloseStatus violation = frames.violation();
             return violation == null
-                    ? passClose(from, to, WebSocketCloseStatus.ENDPOINT_UNAVAILABLE)
-                    : sendClose(to, new WebSocketCloseStatus(violation.code(), CALLERS_VIOLATION));
+                    ? from.passClose(to, WebSocketCloseStatus.ENDPOINT_UNAVAILABLE)
+                    : to.sendClose(new WebSocketCloseStatus(violation.code(), CALLERS_VIOLATION));
         });
-    }
-
-    /**
-     * Passes the close status of one side on to the other.
-     *
-     * @param ifBroken the status if the side broke off without one
-     */
-    private static Mono<Void> passClose(WebsocketInbound from, WebsocketOutbound to, WebSocketCloseStatus ifBroken) {
-        return Mono.defer(() -> from.receiveCloseStatus()
-                .defaultIfEmpty(ifBroken)
-                .flatMap(status -> sendClose(to, sendable(status, ifBroken))));
-    }
-
-    private static WebSocketCloseStatus sendable(WebSocketCloseStatus status, WebSocketCloseStatus ifBroken) {
-        return status.code() == WebSocketCloseStatus.ABNORMAL_CLOSURE.code() ? ifBroken : status;
-    }
-
-    private static Mono<Void> sendClose(WebsocketOutbound side, WebSocketCloseStatus status) {
-        boolean isEmpty = status.code() == WebSocketCloseStatus.EMPTY.code() || status.code() < 0;
-        return (isEmpty ? side.sendClose() : side.sendClose(status.code(), status.reasonText())).onErrorComplete();
     }
 }

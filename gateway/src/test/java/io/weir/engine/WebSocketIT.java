@@ -323,6 +323,23 @@ class WebSocketIT {
         }
     }
 
+    /** No close frame is made for a caller who has left; it would never be released. */
+    @Door.Each
+    void endsOnAConnectionOfAnotherEventLoopIfTheCallerBreaksOff(Door door) throws Exception {
+        for (int i = 0; i < 40; i++) {
+            backend.behave(TestBackend.ECHO);
+            try (TestCaller caller = TestCaller.to(gateway.port())) {
+                caller.send(TestCaller.head("GET", door.path(BACKEND, "before")));
+                assertThat(caller.answer().status()).isEqualTo(200);
+            }
+            echo((request, conversation) -> conversation.close());
+            try (TestCaller caller = TestCaller.to(gateway.port())) {
+                TestWebSocket.open(caller, door.path(BACKEND, "reused"));
+            }
+            assertThat(backendEvent()).startsWith("close 1001");
+        }
+    }
+
     @Door.Each
     void passesTheBackendsCloseStatusOn(Door door) throws Exception {
         backend.behave((request, conversation) -> {
