@@ -224,7 +224,7 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
             backend.limit().waited(now, now);
             return Refuse.BULKHEAD_FULL;
         }
-        if (spareNanos(exchange, backend, now) <= 0) {
+        if (spareNanos(now) <= 0) {
             return Refuse.TOO_LITTLE_TIME;
         }
         readTenant();
@@ -577,7 +577,7 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
     @Override
     public long dueNanos(long now) {
         return isQueued && !isPermitComing
-                ? Math.min(longWaitLeftNanos(now), Math.min(waitLeftNanos(now), spareNanos(exchange, backend, now)))
+                ? Math.min(longWaitLeftNanos(now), Math.min(waitLeftNanos(now), spareNanos(now)))
                 : NEVER;
     }
 
@@ -591,7 +591,7 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
             // May admit this call: the permit then arrives as a task of its own.
             backend.limit().waited(now, queuedAt);
         }
-        if (spareNanos(exchange, backend, now) <= 0) {
+        if (spareNanos(now) <= 0) {
             return leaveQueue(Refuse.TOO_LITTLE_TIME, now);
         }
         return waitLeftNanos(now) <= 0 ? leaveQueue(Refuse.QUEUE_TIMEOUT, now) : Step.WAIT;
@@ -621,7 +621,7 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
      * wasted. The usual time counts as at most half the route's deadline: otherwise a backend that was slow
      * for a while would get no calls, and its recovery would not be noticed.
      */
-    static long spareNanos(Exchange exchange, Backend backend, long now) {
+    private long spareNanos(long now) {
         Route route = exchange.record().route();
         // The route's usual time was measured at the route's own backend, not at the fallback's.
         long usualNanos = exchange.record().fellBack()

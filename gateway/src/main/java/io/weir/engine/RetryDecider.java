@@ -113,8 +113,7 @@ final class RetryDecider {
         if (attempt.evidence().isAnswered()
                 || attempt.evidence().isProbe()
                 || !hasAnotherInstance(attempt)
-                // An answer may still come, and another instance has too little time for one.
-                || Admission.spareNanos(exchange, attempt.backend, now) <= 0
+                || exchange.timer().leftNanos(now) <= 0
                 || !budget.tryWithdraw(now)) {
             return null;
         }

@@ -29,7 +29,7 @@ final class TunnelSide {
 
     TunnelSide(Connection connection) {
         this.connection = connection;
-        // Reactor Netty replaces the channel of a connection that has ended by one that belongs to no event loop.
+        // Kept: Reactor Netty replaces the channel of an ended connection by one without an event loop.
         this.channel = connection.channel();
     }
 

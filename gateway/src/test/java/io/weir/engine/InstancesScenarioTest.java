@@ -37,6 +37,7 @@ class InstancesScenarioTest {
     private static final int LIMIT = 60;
     private static final int MOST_FAILED_CALLS = 6;
     private static final int MOST_CALLS_IN_A_HANG = 8;
+    private static final int STALL_CALLS = 5;
     private static final long SEED = 1;
 
     private static InstancesSimulation calm(int instances, int perSecond) {
@@ -516,9 +517,9 @@ class InstancesScenarioTest {
                 .isEqualTo(LIMIT / 3);
     }
 
-    /** A call with a millisecond left would only be refused there, and its instance may still answer. */
+    /** A call with a millisecond left gets no permit elsewhere: it lacks time, and no breaker refuses it. */
     @Test
-    void refusesNoCallThatHasTooLittleTimeForAnotherInstance() {
+    void noMovedCallIsRefusedAsIfTheBackendWereOpen() {
         for (long seed = 1; seed <= 40; seed++) {
             InstancesSimulation simulation = new InstancesSimulation(3, DEADLINE, TrafficSimulation.AUTO, seed);
             // Another phase of the traffic with each seed.
@@ -704,27 +705,37 @@ class InstancesScenarioTest {
             value = Fault.class,
             names = {"ERRORS", "HANG", "REFUSED", "RESET"})
     void oneBadInstanceDoesNotLowerAnAdaptiveLimit(Fault fault) {
-        InstancesSimulation simulation = adaptive();
-        int before = simulation.limitInForce.permits();
-        Replica bad = simulation.replicas.getFirst();
-        bad.errorStatus = 503;
-        bad.fault = fault;
-        long sheds = simulation.limitInForce.changes(Change.SHEDDING);
-        long timeOuts = simulation.limitInForce.changes(Change.TIMEOUTS);
-        simulation.traffic(200, Duration.ofSeconds(20));
+        int runs = 20;
+        List<Long> failed = new ArrayList<>();
+        for (long seed = 1; seed <= runs; seed++) {
+            InstancesSimulation simulation = adaptive(seed);
+            int before = simulation.limitInForce.permits();
+            Replica bad = simulation.replicas.getFirst();
+            int waiting = bad.instance.inFlight();
+            bad.errorStatus = 503;
+            bad.fault = fault;
+            long sheds = simulation.limitInForce.changes(Change.SHEDDING);
+            long timeOuts = simulation.limitInForce.changes(Change.TIMEOUTS);
+            simulation.traffic(200, Duration.ofSeconds(20));
 
-        assertThat(bad.isOpen()).isTrue();
-        assertThat(simulation.limitInForce.changes(Change.SHEDDING)).isEqualTo(sheds);
-        assertThat(simulation.limitInForce.changes(Change.TIMEOUTS)).isEqualTo(timeOuts);
-        assertThat(simulation.limitInForce.permits()).as("of all instances").isGreaterThanOrEqualTo(before);
-        // Calls that are sent before the last answer do not show the hang: a third of those of 50 ms.
-        assertThat(simulation.failed()).isLessThanOrEqualTo(MOST_CALLS_IN_A_HANG + 3);
+            assertThat(bad.isOpen()).isTrue();
+            assertThat(simulation.limitInForce.changes(Change.SHEDDING)).isEqualTo(sheds);
+            assertThat(simulation.limitInForce.changes(Change.TIMEOUTS)).isEqualTo(timeOuts);
+            assertThat(simulation.limitInForce.permits())
+                    .as("of all instances, seed %d", seed)
+                    .isGreaterThanOrEqualTo(before);
+            assertThat(simulation.failed()).as("seed %d", seed).isLessThanOrEqualTo(waiting + STALL_CALLS);
+            failed.add(simulation.failed());
+        }
+        failed.sort(null);
+        assertThat(failed.get(runs / 2)).as("median").isLessThanOrEqualTo(STALL_CALLS);
+        assertThat(failed.get(runs * 9 / 10)).as("nine in ten").isLessThanOrEqualTo(MOST_CALLS_IN_A_HANG);
     }
 
     /** Each instance refuses more than it can do: the limit's matter, and nobody is ejected. */
     @Test
     void refusalsOfAllInstancesLowerAnAdaptiveLimit() {
-        InstancesSimulation simulation = adaptive();
+        InstancesSimulation simulation = adaptive(SEED);
         simulation.replicas.forEach(replica -> {
             replica.errorStatus = 503;
             replica.fault = Fault.SOME_ERRORS;
@@ -735,8 +746,8 @@ class InstancesScenarioTest {
         assertThat(simulation.replicas).noneMatch(Replica::isOpen);
     }
 
-    private static InstancesSimulation adaptive() {
-        InstancesSimulation simulation = new InstancesSimulation(3, DEADLINE, TrafficSimulation.AUTO, SEED);
+    private static InstancesSimulation adaptive(long seed) {
+        InstancesSimulation simulation = new InstancesSimulation(3, DEADLINE, TrafficSimulation.AUTO, seed);
         simulation.replicas.forEach(replica -> {
             replica.service = Duration.ofMillis(50);
             replica.workers = 10;
