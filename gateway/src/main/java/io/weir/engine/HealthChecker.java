@@ -37,8 +37,9 @@ import reactor.core.publisher.Mono;
  * lets no check fail. A failure of the gateway itself, such as a pool without a free connection, is no
  * result.
  */
-// Concurrency: confined to one event loop; `start` and `replaceBy` may be called on any thread. A successor
-// uses the same event loop, so it starts after the end of this checker, and no result arrives in between.
+// Concurrency: confined to one event loop; `start`, `replaceBy` and `close` may be called on any thread. A
+// successor uses the same event loop, so it starts after the end of this checker, and no result arrives in
+// between.
 public final class HealthChecker {
 
     private static final Logger log = LoggerFactory.getLogger(HealthChecker.class);
@@ -126,6 +127,11 @@ public final class HealthChecker {
                 next.begin();
             }
         });
+    }
+
+    /** Stops the checks for good, and leaves the verdicts as they are: the gateway ends. */
+    public void close() {
+        loop.execute(() -> checks.forEach(Check::stop));
     }
 
     private void begin() {

@@ -317,10 +317,13 @@ public final class LiveBackends implements AutoCloseable {
         backends.values().forEach(managed -> managed.source().refresh());
     }
 
-    /** Ends the look-ups of addresses; everything else stays in force. */
+    /**
+     * Ends the look-ups of addresses, the probers and the health checks; everything else stays in force. So
+     * nothing opens a connection while the event loops end: none of them would close it.
+     */
     @Override
     public synchronized void close() {
-        backends.values().forEach(managed -> managed.source().close());
+        backends.values().forEach(ManagedBackend::close);
         sources.close();
     }
 

@@ -88,6 +88,15 @@ record ManagedBackend(
         }
     }
 
+    /** Ends the look-ups, the probers and the health checks; the instances keep their state. */
+    void close() {
+        source.close();
+        closeProbers();
+        if (checker != null) {
+            checker.close();
+        }
+    }
+
     /** Stops the probers and the health checks. */
     void stop() {
         closeProbers();

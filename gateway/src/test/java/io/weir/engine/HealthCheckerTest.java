@@ -252,6 +252,22 @@ class HealthCheckerTest {
     }
 
     @Test
+    void aClosedCheckerSendsNothingAndReleasesNoInstance() {
+        react(0, outcome -> outcome.bad("answered 503"));
+        react(1, outcome -> {});
+        advance(Duration.ofSeconds(9));
+        checker.close();
+        channel.runPendingTasks();
+        int before = sent.size();
+        assertThat(sentTo(1)).as("under way or over").allMatch(check -> check.isGivenUp);
+        advance(Duration.ofMinutes(1));
+
+        assertThat(sent).hasSize(before);
+        assertThat(instances.get(0).health().isHeldByCheck()).isTrue();
+        assertThat(channel.runScheduledPendingTasks()).as("no timer is left").isNegative();
+    }
+
+    @Test
     void aSuccessorGoesOnWithTheVerdicts() {
         react(0, outcome -> outcome.bad("answered 503"));
         advance(Duration.ofSeconds(9));
