@@ -12,9 +12,9 @@ import java.util.List;
  */
 public final class MaxForwards {
 
-    /** A number with more digits is replaced by the largest one that has as many. */
     private static final int MAX_DIGITS = 9;
 
+    /** Replaces a number with more than {@value #MAX_DIGITS} digits, which is not lowered by one. */
     private static final String LARGEST = "9".repeat(MAX_DIGITS);
 
     private MaxForwards() {}

@@ -38,7 +38,9 @@ public record FaultScope(
         return ofBackend.equals(backend) && (instance == null || instance.equals(ofInstance));
     }
 
-    /** {@code route orders}, {@code backend orders} or {@code instance http://10.0.0.1:80 of backend orders}. */
+    /**
+     * {@code route orders}, {@code backend orders} or {@code instance http://10.0.0.1:80 of backend orders}.
+     */
     @Override
     public String toString() {
         if (route != null) {

@@ -13,7 +13,6 @@ import io.lettuce.core.resource.DefaultClientResources;
 import io.netty.util.concurrent.EventExecutor;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
@@ -74,6 +73,8 @@ public final class RedisBuckets implements RedisCounter {
         RedisURI uri = RedisURI.create(properties.uri());
         this.address = uri.getHost() + ':' + uri.getPort();
         this.availability = new SharedAvailability(
+                properties.timeout(),
+                nanoClock,
                 why -> log.warn(
                         "Redis at {} does not answer ({}); each gateway counts its rate limits by itself",
                         address,
@@ -117,25 +118,12 @@ public final class RedisBuckets implements RedisCounter {
         if (connected == null) {
             return CompletableFuture.failedFuture(new IllegalStateException("not connected"));
         }
-        long sentAt = nanoClock.getAsLong();
-        return RedisScript.run(connected.async(), properties.keyPrefix() + key, rate)
-                .handle((taken, failure) -> {
-                    if (failure != null) {
-                        Throwable cause = RedisScript.cause(failure);
-                        availability.failed(String.valueOf(cause.getMessage()));
-                        throw new CompletionException(cause);
-                    }
-                    // A late answer is no success: its request has counted a failure already.
-                    if (nanoClock.getAsLong() - sentAt <= timeoutNanos) {
-                        availability.answered();
-                    }
-                    return taken;
-                });
+        return availability.observe(() -> RedisScript.run(connected.async(), properties.keyPrefix() + key, rate));
     }
 
     @Override
     public void timedOut(String key) {
-        availability.failed("no answer in " + properties.timeout().toMillis() + " ms");
+        availability.timedOut();
     }
 
     @Override

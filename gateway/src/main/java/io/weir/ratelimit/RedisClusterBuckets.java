@@ -20,9 +20,7 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Future;
@@ -82,8 +80,10 @@ public final class RedisClusterBuckets implements RedisCounter {
         /** A key of one of the node's slots; confined to the executor. */
         private String probeKey = "";
 
-        Node(String address) {
+        Node(String address, Duration timeout, LongSupplier nanoClock) {
             this.availability = new SharedAvailability(
+                    timeout,
+                    nanoClock,
                     why -> log.warn(
                             "Redis at {} does not answer ({}); each gateway counts the rate limits of its slots by"
                                     + " itself",
@@ -188,19 +188,7 @@ public final class RedisClusterBuckets implements RedisCounter {
 
     private CompletionStage<Taken> take(
             StatefulRedisClusterConnection<String, String> connected, Node node, String key, Rate rate) {
-        long sentAt = nanoClock.getAsLong();
-        return RedisScript.run(connected.async(), key, rate).handle((taken, failure) -> {
-            if (failure != null) {
-                Throwable cause = RedisScript.cause(failure);
-                node.availability.failed(String.valueOf(cause.getMessage()));
-                throw new CompletionException(cause);
-            }
-            // A late answer is no success: its request has counted a failure already.
-            if (nanoClock.getAsLong() - sentAt <= timeoutNanos) {
-                node.availability.answered();
-            }
-            return taken;
-        });
+        return node.availability.observe(() -> RedisScript.run(connected.async(), key, rate));
     }
 
     /** The node of a key's slot; null: no known node has the slot. */
@@ -214,7 +202,7 @@ public final class RedisClusterBuckets implements RedisCounter {
         StatefulRedisClusterConnection<String, String> connected = connection;
         Node node = connected == null ? null : node(connected, properties.keyPrefix() + key);
         if (node != null) {
-            node.availability.failed("no answer in " + properties.timeout().toMillis() + " ms");
+            node.availability.timedOut();
         }
     }
 
@@ -245,21 +233,17 @@ public final class RedisClusterBuckets implements RedisCounter {
             connect();
             return;
         }
-        Set<String> present = connected.getPartitions().getPartitions().stream()
+        List<RedisClusterNode> withSlots = connected.getPartitions().getPartitions().stream()
                 .filter(each -> !each.hasNoSlots())
-                .map(RedisClusterNode::getNodeId)
-                .collect(Collectors.toSet());
-        nodes.keySet().retainAll(present);
-        for (RedisClusterNode each : connected.getPartitions()) {
-            if (present.contains(each.getNodeId())) {
-                Node node = nodes.computeIfAbsent(each.getNodeId(), id -> new Node(address(each)));
-                probe(connected, each, node);
-            }
-        }
+                .toList();
+        nodes.keySet()
+                .retainAll(withSlots.stream().map(RedisClusterNode::getNodeId).collect(Collectors.toSet()));
+        withSlots.forEach(each -> probe(connected, each, nodes.computeIfAbsent(each.getNodeId(), id -> newNode(each))));
     }
 
-    private static String address(RedisClusterNode node) {
-        return node.getUri().getHost() + ':' + node.getUri().getPort();
+    private Node newNode(RedisClusterNode known) {
+        String address = known.getUri().getHost() + ':' + known.getUri().getPort();
+        return new Node(address, properties.timeout(), nanoClock);
     }
 
     private void connect() {

@@ -7,6 +7,7 @@ import io.netty.handler.codec.http.HttpHeaders;
 import io.weir.outcome.Reason;
 import io.weir.testing.Door;
 import io.weir.testing.Leaks;
+import io.weir.testing.OneBackendTests;
 import io.weir.testing.TestBackend;
 import io.weir.testing.TestCaller;
 import io.weir.testing.TestGateway;
@@ -15,8 +16,6 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -26,12 +25,9 @@ import reactor.netty.http.client.HttpClient;
 /** Routes that only some addresses may use, through both doors. */
 @ExtendWith(Leaks.class)
 @Timeout(60)
-class AccessIT {
+class AccessIT extends OneBackendTests {
 
     private static final AtomicInteger received = new AtomicInteger();
-
-    private static TestBackend backend;
-    private static TestGateway gateway;
 
     @BeforeAll
     static void start() {
@@ -50,22 +46,6 @@ class AccessIT {
                         "access: { allow: [10.0.0.0/8] }",
                         "fallback: { status: 203, body: instead, reasons: [forbidden] }")
                 .start();
-    }
-
-    @AfterEach
-    void nothingIsHeld() throws IOException {
-        gateway.assertNothingHeld();
-        gateway.assertNeighbourUnharmed();
-    }
-
-    @AfterAll
-    static void stop() {
-        gateway.close();
-        backend.close();
-    }
-
-    private static TestCaller.Answer get(Door door, String route, String rest, String... fields) throws IOException {
-        return TestCaller.get(gateway.port(), door.path(route, rest), fields);
     }
 
     @Door.Each

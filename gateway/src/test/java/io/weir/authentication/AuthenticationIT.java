@@ -15,6 +15,7 @@ import io.weir.reload.ConfigurationChange.Trigger;
 import io.weir.reload.LiveConfiguration;
 import io.weir.testing.Door;
 import io.weir.testing.Leaks;
+import io.weir.testing.OneBackendTests;
 import io.weir.testing.TestBackend;
 import io.weir.testing.TestCaller;
 import io.weir.testing.TestGateway;
@@ -46,7 +47,7 @@ import reactor.netty.http.client.HttpClient;
 @ExtendWith(Leaks.class)
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 @Timeout(60)
-class AuthenticationIT {
+class AuthenticationIT extends OneBackendTests {
 
     /** The heads that the backend has received. */
     private static final LinkedBlockingQueue<TestBackend.Request> received = new LinkedBlockingQueue<>();
@@ -57,8 +58,6 @@ class AuthenticationIT {
     private static volatile @Nullable String keys = TestIssuer.document(TestIssuer.FIRST);
 
     private static HttpServer issuer;
-    private static TestBackend backend;
-    private static TestGateway gateway;
 
     @BeforeAll
     static void start() throws IOException {
@@ -110,9 +109,9 @@ class AuthenticationIT {
     }
 
     @AfterEach
-    void nothingIsHeld() throws IOException {
-        gateway.assertNothingHeld();
-        gateway.assertNeighbourUnharmed();
+    @Override
+    protected void nothingIsHeld() throws IOException {
+        super.nothingIsHeld();
         assertThat(gateway.backend("orders")
                         .health()
                         .resilience4j()
@@ -123,9 +122,7 @@ class AuthenticationIT {
     }
 
     @AfterAll
-    static void stop() {
-        gateway.close();
-        backend.close();
+    static void stopIssuer() {
         issuer.stop(0);
     }
 
@@ -143,10 +140,6 @@ class AuthenticationIT {
 
     private static String alice() {
         return bearer(TestIssuer.token(TestIssuer.FIRST, Instant.now()));
-    }
-
-    private static TestCaller.Answer get(Door door, String route, String rest, String... fields) throws IOException {
-        return TestCaller.get(gateway.port(), door.path(route, rest), fields);
     }
 
     @Door.Each

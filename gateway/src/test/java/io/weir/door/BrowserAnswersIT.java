@@ -10,6 +10,7 @@ import io.weir.live.RoutesFactory;
 import io.weir.outcome.Reason;
 import io.weir.testing.Door;
 import io.weir.testing.Leaks;
+import io.weir.testing.OneBackendTests;
 import io.weir.testing.TestBackend;
 import io.weir.testing.TestCaller;
 import io.weir.testing.TestGateway;
@@ -24,8 +25,6 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.zip.GZIPInputStream;
 import java.util.zip.Inflater;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -34,7 +33,7 @@ import tools.jackson.databind.JsonNode;
 /** CORS and compression of single routes, through both doors. */
 @ExtendWith(Leaks.class)
 @Timeout(60)
-class BrowserAnswersIT {
+class BrowserAnswersIT extends OneBackendTests {
 
     private static final String SHOP = "https://shop.example";
     private static final String JSON = "{\"order\":\"" + "abc".repeat(1_000) + "\"}";
@@ -42,9 +41,6 @@ class BrowserAnswersIT {
     private static final AtomicInteger received = new AtomicInteger();
     /** Releases one event of the stream each. */
     private static final BlockingQueue<String> events = new LinkedBlockingQueue<>();
-
-    private static TestBackend backend;
-    private static TestGateway gateway;
 
     @BeforeAll
     static void start() {
@@ -74,18 +70,6 @@ class BrowserAnswersIT {
                         "mode: stream",
                         "compression: { min-size: 0B, content-types: [ text/event-stream ] }")
                 .start();
-    }
-
-    @AfterEach
-    void nothingIsHeld() throws IOException {
-        gateway.assertNothingHeld();
-        gateway.assertNeighbourUnharmed();
-    }
-
-    @AfterAll
-    static void stop() {
-        gateway.close();
-        backend.close();
     }
 
     private static void serve(TestBackend.Request request, TestBackend.Conversation conversation)

@@ -3,20 +3,17 @@ package io.weir.door;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.weir.testing.Door;
+import io.weir.testing.OneBackendTests;
 import io.weir.testing.TestBackend;
 import io.weir.testing.TestCaller;
 import io.weir.testing.TestGateway;
 import java.util.Locale;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Timeout;
 
 /** Fields of callers, through both doors: those that {@code Connection} names, and the mark of probes. */
 @Timeout(60)
-class ConnectionFieldsIT {
-
-    private static TestBackend backend;
-    private static TestGateway gateway;
+class ConnectionFieldsIT extends OneBackendTests {
 
     @BeforeAll
     static void start() {
@@ -28,24 +25,18 @@ class ConnectionFieldsIT {
                 .start();
     }
 
-    @AfterAll
-    static void stop() {
-        gateway.close();
-        backend.close();
+    /** The backend's view of a request with these fields. */
+    private static TestBackend.Request forwarded(Door door, String... fields) throws Exception {
+        TestCaller.Answer answer = TestCaller.get(gateway.port(), door.path("filtered", "1"), fields);
+        assertThat(answer.status()).isEqualTo(200);
+        return backend.next();
     }
 
     @Door.Each
     void keepsTheFieldsOfFiltersThatACallerNames(Door door) throws Exception {
-        assertThat(TestCaller.get(
-                                gateway.port(),
-                                door.path("filtered", "1"),
-                                "Connection: X-Tenant, x-zone, X-Hop",
-                                "X-Tenant: mallory",
-                                "X-Hop: 1")
-                        .status())
-                .isEqualTo(200);
+        TestBackend.Request seen =
+                forwarded(door, "Connection: X-Tenant, x-zone, X-Hop", "X-Tenant: mallory", "X-Hop: 1");
 
-        TestBackend.Request seen = backend.next();
         assertThat(seen.header("x-tenant")).isEqualTo("acme");
         assertThat(seen.header("x-zone")).isEqualTo("edge");
         assertThat(seen.header("x-hop")).isNull();
@@ -54,17 +45,9 @@ class ConnectionFieldsIT {
 
     @Door.Each
     void removesTheMarkOfProbesInEverySpelling(Door door) throws Exception {
-        assertThat(TestCaller.get(
-                                gateway.port(),
-                                door.path("filtered", "1"),
-                                "Weir-Probe: shadow",
-                                "weir-probe: health-check",
-                                "Weir_Probe: shadow",
-                                "Weir-Probed: 1")
-                        .status())
-                .isEqualTo(200);
+        TestBackend.Request seen = forwarded(
+                door, "Weir-Probe: shadow", "weir-probe: health-check", "Weir_Probe: shadow", "Weir-Probed: 1");
 
-        TestBackend.Request seen = backend.next();
         assertThat(seen.head().toLowerCase(Locale.ROOT)).doesNotContainPattern("weir.probe:");
         assertThat(seen.header("weir-probed")).isEqualTo("1");
     }

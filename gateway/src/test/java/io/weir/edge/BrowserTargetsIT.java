@@ -5,12 +5,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.weir.outcome.Reason;
 import io.weir.testing.Door;
 import io.weir.testing.Leaks;
+import io.weir.testing.OneBackendTests;
 import io.weir.testing.TestBackend;
 import io.weir.testing.TestCaller;
 import io.weir.testing.TestGateway;
 import java.io.IOException;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -21,10 +21,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 /** Targets that browsers send, and targets as their backend asks for them. */
 @ExtendWith(Leaks.class)
 @Timeout(60)
-class BrowserTargetsIT {
-
-    private static TestBackend backend;
-    private static TestGateway gateway;
+class BrowserTargetsIT extends OneBackendTests {
 
     @BeforeAll
     static void start() {
@@ -34,13 +31,6 @@ class BrowserTargetsIT {
                 .route("usual", "orders")
                 .route("exact", "orders", "preserve-path: true")
                 .start();
-    }
-
-    @AfterAll
-    static void stop() {
-        gateway.assertNothingHeld();
-        gateway.close();
-        backend.close();
     }
 
     private static Stream<Arguments> sent() {

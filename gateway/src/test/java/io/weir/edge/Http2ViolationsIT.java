@@ -8,6 +8,8 @@ import io.weir.outcome.Reason;
 import io.weir.testing.Leaks;
 import io.weir.testing.TestTls;
 import java.io.IOException;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
 import java.nio.ByteBuffer;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -97,17 +99,12 @@ class Http2ViolationsIT {
 
     // ---------------------------------------------------------------- 5.1: states of streams
 
-    @ParameterizedTest
-    @EnumSource(
-            value = Protocols.class,
-            names = {"HTTP1_OR_H2C", "TLS_HTTP1_OR_H2"})
+    @OverHttp2
     void closesTheConnectionOfASecondHeadOfARequestThatHasEnded(Protocols protocols) throws Exception {
         try (GuardedTestServer server = GuardedTestServer.start(protocols);
                 RawHttp2Client client = connect(server, protocols)) {
             // The rules see no frame that arrives together with the preface of a connection in clear text.
-            client.headers(1, RawHttp2Client.get("/hello"), true);
-            assertThat(client.next()).isEqualTo("headers 1 200");
-            assertThat(client.next()).isEqualTo("data 1 hello end");
+            assertServed(client, 1);
             client.headers(3, RawHttp2Client.get("/later"), true);
             client.headers(3, RawHttp2Client.get("/later"), true);
 
@@ -116,16 +113,11 @@ class Http2ViolationsIT {
         }
     }
 
-    @ParameterizedTest
-    @EnumSource(
-            value = Protocols.class,
-            names = {"HTTP1_OR_H2C", "TLS_HTTP1_OR_H2"})
+    @OverHttp2
     void closesTheConnectionOfAHeadOfAClosedStream(Protocols protocols) throws Exception {
         try (GuardedTestServer server = GuardedTestServer.start(protocols);
                 RawHttp2Client client = connect(server, protocols)) {
-            client.headers(1, RawHttp2Client.get("/hello"), true);
-            assertThat(client.next()).isEqualTo("headers 1 200");
-            assertThat(client.next()).isEqualTo("data 1 hello end");
+            assertServed(client, 1);
             client.headers(1, RawHttp2Client.get("/hello"), true);
 
             assertEnds(client, STREAM_CLOSED);
@@ -133,21 +125,30 @@ class Http2ViolationsIT {
         }
     }
 
-    @ParameterizedTest
-    @EnumSource(
-            value = Protocols.class,
-            names = {"HTTP1_OR_H2C", "TLS_HTTP1_OR_H2"})
+    @OverHttp2
     void closesTheConnectionOfAStreamBelowAnEarlierOne(Protocols protocols) throws Exception {
         try (GuardedTestServer server = GuardedTestServer.start(protocols);
                 RawHttp2Client client = connect(server, protocols)) {
-            client.headers(5, RawHttp2Client.get("/hello"), true);
-            assertThat(client.next()).isEqualTo("headers 5 200");
-            assertThat(client.next()).isEqualTo("data 5 hello end");
+            assertServed(client, 5);
             client.headers(3, RawHttp2Client.get("/hello"), true);
 
             assertEnds(client, PROTOCOL_ERROR);
             assertRefused(server, 1);
         }
+    }
+
+    /** Each protocol with HTTP/2 as a parameter. */
+    @Retention(RetentionPolicy.RUNTIME)
+    @ParameterizedTest
+    @EnumSource(
+            value = Protocols.class,
+            names = {"HTTP1_OR_H2C", "TLS_HTTP1_OR_H2"})
+    @interface OverHttp2 {}
+
+    private static void assertServed(RawHttp2Client client, int stream) throws IOException {
+        client.headers(stream, RawHttp2Client.get("/hello"), true);
+        assertThat(client.next()).isEqualTo("headers " + stream + " 200");
+        assertThat(client.next()).isEqualTo("data " + stream + " hello end");
     }
 
     private static void assertEnds(RawHttp2Client client, int error) throws IOException {

@@ -8,6 +8,7 @@ import io.netty.handler.codec.http2.Http2Headers;
 import io.weir.outcome.Reason;
 import io.weir.testing.Door;
 import io.weir.testing.Leaks;
+import io.weir.testing.OneBackendTests;
 import io.weir.testing.TestBackend;
 import io.weir.testing.TestCaller;
 import io.weir.testing.TestGateway;
@@ -17,7 +18,6 @@ import java.nio.charset.StandardCharsets;
 import java.util.Locale;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Timeout;
@@ -26,14 +26,11 @@ import org.junit.jupiter.api.extension.ExtendWith;
 /** Messages as RFC 9110 and RFC 9112 have them, through both doors. */
 @ExtendWith(Leaks.class)
 @Timeout(60)
-class HttpSemanticsIT {
+class HttpSemanticsIT extends OneBackendTests {
 
     private static final String BACKEND = "orders";
     private static final String IMF_FIXDATE =
             "(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \\d\\d [A-Z][a-z]{2} \\d{4} \\d\\d:\\d\\d:\\d\\d GMT";
-
-    private static TestBackend backend;
-    private static TestGateway gateway;
 
     @BeforeAll
     static void start() {
@@ -46,15 +43,8 @@ class HttpSemanticsIT {
     }
 
     @AfterEach
-    void assertNothingHeld() {
+    void echoAgain() {
         backend.behave(TestBackend.ECHO);
-        gateway.assertNothingHeld();
-    }
-
-    @AfterAll
-    static void stop() {
-        gateway.close();
-        backend.close();
     }
 
     private static void answerWith(String bytes) {

@@ -4,23 +4,19 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.weir.testing.Door;
+import io.weir.testing.OneBackendTests;
 import io.weir.testing.TestBackend;
 import io.weir.testing.TestCaller;
 import io.weir.testing.TestGateway;
 import java.io.IOException;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Timeout;
 
 /** A response is recorded correctly although the gateway closes the connection after it. */
 @Timeout(60)
-class LastResponseIT {
+class LastResponseIT extends OneBackendTests {
 
     private static final String BACKEND = "orders";
-
-    private static TestBackend backend;
-    private static TestGateway gateway;
 
     @BeforeAll
     static void start() {
@@ -31,17 +27,6 @@ class LastResponseIT {
                 .backend(BACKEND, backend.uri(), "deadline: 20s")
                 .route(BACKEND, BACKEND)
                 .start();
-    }
-
-    @AfterEach
-    void assertNothingHeld() {
-        gateway.assertNothingHeld();
-    }
-
-    @AfterAll
-    static void stop() {
-        gateway.close();
-        backend.close();
     }
 
     @Door.Each

@@ -3,12 +3,11 @@ package io.weir.edge;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.weir.testing.Door;
+import io.weir.testing.OneBackendTests;
 import io.weir.testing.TestBackend;
 import io.weir.testing.TestCaller;
 import io.weir.testing.TestGateway;
 import java.io.IOException;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Timeout;
 import reactor.core.publisher.Flux;
@@ -18,12 +17,9 @@ import reactor.netty.http.client.HttpClient;
 
 /** A request's trailers reach the backend as trailers; tested with HTTP/1 on both sides. */
 @Timeout(60)
-class RequestTrailersIT {
+class RequestTrailersIT extends OneBackendTests {
 
     private static final String BACKEND = "orders";
-
-    private static TestBackend backend;
-    private static TestGateway gateway;
 
     @BeforeAll
     static void start() {
@@ -35,17 +31,6 @@ class RequestTrailersIT {
                 .backend(BACKEND, backend.uri(), "deadline: 20s")
                 .route(BACKEND, BACKEND)
                 .start();
-    }
-
-    @AfterEach
-    void assertNothingHeld() {
-        gateway.assertNothingHeld();
-    }
-
-    @AfterAll
-    static void stop() {
-        gateway.close();
-        backend.close();
     }
 
     @Door.Each

@@ -27,16 +27,7 @@ class EvictingBulkheadModelTest {
 
     @Test
     void behavesLikeTheModelUnderRandomOperations() {
-        Long replayed = Long.getLong(SEED);
-        if (replayed != null) {
-            new RandomRun(replayed).play();
-            return;
-        }
-        long first = System.nanoTime();
-        System.out.printf("evicting bulkhead against its model: -D%s=%d to %d%n", SEED, first, first + RUNS - 1);
-        for (int i = 0; i < RUNS; i++) {
-            new RandomRun(first + i).play();
-        }
+        RandomRuns.play("evicting bulkhead", SEED, RUNS, seed -> new RandomRun(seed).play());
     }
 
     /** The calls of one tenant and priority. */

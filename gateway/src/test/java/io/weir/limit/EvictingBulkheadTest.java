@@ -147,7 +147,7 @@ class EvictingBulkheadTest {
     }
 
     @Test
-    void reservesAPlaceForTheLowestPriorityThatWaitsOnly() {
+    void reservesPlacesOnlyForTheLowestWaitingPriority() {
         QueueingBulkhead bulkhead = full(2);
         enter(bulkhead, Priority.NORMAL, null, "middle");
         enter(bulkhead, Priority.SHEDDABLE, null, "low");
@@ -160,7 +160,7 @@ class EvictingBulkheadTest {
     }
 
     @Test
-    void takesNoPlaceOfAHighestPriorityWhileAMiddleOneWaits() {
+    void evictsAMiddlePriorityBeforeTheHighestOne() {
         QueueingBulkhead bulkhead = full(2);
         enter(bulkhead, Priority.CRITICAL, null, "high");
         enter(bulkhead, Priority.NORMAL, null, "middle");
@@ -171,7 +171,7 @@ class EvictingBulkheadTest {
     }
 
     @Test
-    void aHigherPriorityTakesThePlaceOfAMiddleOneWhereNewcomersAreRefused() {
+    void evictsAMiddlePriorityForAHigherOneEvenIfNewcomersAreRefused() {
         QueueingBulkhead bulkhead = refusing(2);
         enter(bulkhead, Priority.NORMAL, null, "middle");
         enter(bulkhead, Priority.SHEDDABLE, null, "low");

@@ -20,16 +20,7 @@ class QueueingBulkheadModelTest {
 
     @Test
     void behavesLikeTheModelUnderRandomOperations() {
-        Long replayed = Long.getLong(SEED);
-        if (replayed != null) {
-            new RandomRun(replayed).play();
-            return;
-        }
-        long first = System.nanoTime();
-        System.out.printf("bulkhead against its model: -D%s=%d to %d%n", SEED, first, first + RUNS - 1);
-        for (int i = 0; i < RUNS; i++) {
-            new RandomRun(first + i).play();
-        }
+        RandomRuns.play("bulkhead", SEED, RUNS, seed -> new RandomRun(seed).play());
     }
 
     /** The specified behaviour, for sequential use. */

@@ -73,14 +73,11 @@ class QueueingBulkheadTest {
     void newCallsDoNotOvertakeTheQueue() {
         QueueingBulkhead bulkhead = full(1, 2);
         List<Boolean> overtook = new ArrayList<>();
-        bulkhead.enter(new Waiter() {
-            @Override
-            protected void granted() {
-                overtook.add(bulkhead.tryAcquire());
-                bulkhead.enter(caller("new"));
-                bulkhead.release();
-            }
-        });
+        bulkhead.enter(whenGranted(() -> {
+            overtook.add(bulkhead.tryAcquire());
+            bulkhead.enter(caller("new"));
+            bulkhead.release();
+        }));
         enterAll(bulkhead, "first");
 
         bulkhead.release();
@@ -209,15 +206,12 @@ class QueueingBulkheadTest {
         QueueingBulkhead bulkhead = full(1, 2);
         Waiter second = caller("second");
         List<String> figures = new ArrayList<>();
-        bulkhead.enter(new Waiter() {
-            @Override
-            protected void granted() {
-                bulkhead.release();
-                figures.add(bulkhead.toString());
-                figures.add("left: " + second.leave());
-                figures.add(bulkhead.toString());
-            }
-        });
+        bulkhead.enter(whenGranted(() -> {
+            bulkhead.release();
+            figures.add(bulkhead.toString());
+            figures.add("left: " + second.leave());
+            figures.add(bulkhead.toString());
+        }));
         bulkhead.enter(second);
 
         bulkhead.release();
@@ -233,15 +227,12 @@ class QueueingBulkheadTest {
         QueueingBulkhead bulkhead = full(1, 2);
         Waiter second = caller("second");
         List<Boolean> overtook = new ArrayList<>();
-        bulkhead.enter(new Waiter() {
-            @Override
-            protected void granted() {
-                bulkhead.release();
-                second.leave();
-                overtook.add(bulkhead.tryAcquire());
-                enterAll(bulkhead, "third", "fourth");
-            }
-        });
+        bulkhead.enter(whenGranted(() -> {
+            bulkhead.release();
+            second.leave();
+            overtook.add(bulkhead.tryAcquire());
+            enterAll(bulkhead, "third", "fourth");
+        }));
         bulkhead.enter(second);
 
         bulkhead.release();
@@ -256,15 +247,12 @@ class QueueingBulkheadTest {
         QueueingBulkhead bulkhead = full(1, 2);
         Waiter second = caller("second");
         List<Entry> entries = new ArrayList<>();
-        bulkhead.enter(new Waiter() {
-            @Override
-            protected void granted() {
-                bulkhead.release();
-                second.leave();
-                bulkhead.resize(1, 0);
-                entries.add(bulkhead.enter(caller("third")));
-            }
-        });
+        bulkhead.enter(whenGranted(() -> {
+            bulkhead.release();
+            second.leave();
+            bulkhead.resize(1, 0);
+            entries.add(bulkhead.enter(caller("third")));
+        }));
         bulkhead.enter(second);
 
         bulkhead.release();
@@ -282,14 +270,11 @@ class QueueingBulkheadTest {
         for (int i = 0; i < 2000; i++) {
             QueueingBulkhead mine = i % 2 == 0 ? bulkhead : other;
             QueueingBulkhead next = i % 2 == 0 ? other : bulkhead;
-            mine.enter(new Waiter() {
-                @Override
-                protected void granted() {
-                    deepest.accumulateAndGet(depth.incrementAndGet(), Math::max);
-                    next.release();
-                    depth.decrementAndGet();
-                }
-            });
+            mine.enter(whenGranted(() -> {
+                deepest.accumulateAndGet(depth.incrementAndGet(), Math::max);
+                next.release();
+                depth.decrementAndGet();
+            }));
         }
 
         bulkhead.release();
@@ -302,13 +287,10 @@ class QueueingBulkheadTest {
     @Test
     void runsTheNextCallbackAfterTheReleasingOneHasReturned() {
         QueueingBulkhead bulkhead = full(1, 2);
-        bulkhead.enter(new Waiter() {
-            @Override
-            protected void granted() {
-                bulkhead.release();
-                granted.add("first has returned");
-            }
-        });
+        bulkhead.enter(whenGranted(() -> {
+            bulkhead.release();
+            granted.add("first has returned");
+        }));
         enterAll(bulkhead, "second");
 
         bulkhead.release();
@@ -320,13 +302,10 @@ class QueueingBulkheadTest {
     void isolatesReleaserAndNextWaiterFromACallbackThatThrows() {
         List<Throwable> reported = new ArrayList<>();
         QueueingBulkhead bulkhead = full(2, 2);
-        bulkhead.enter(new Waiter() {
-            @Override
-            protected void granted() {
-                bulkhead.release();
-                throw new AssertionError("defect");
-            }
-        });
+        bulkhead.enter(whenGranted(() -> {
+            bulkhead.release();
+            throw new AssertionError("defect");
+        }));
         enterAll(bulkhead, "next");
         Thread.currentThread().setUncaughtExceptionHandler((thread, defect) -> reported.add(defect));
         try {
@@ -529,13 +508,17 @@ class QueueingBulkheadTest {
         }
     }
 
-    private Waiter caller(String name) {
+    private static Waiter whenGranted(Runnable action) {
         return new Waiter() {
             @Override
             protected void granted() {
-                granted.add(name);
+                action.run();
             }
         };
+    }
+
+    private Waiter caller(String name) {
+        return whenGranted(() -> granted.add(name));
     }
 
     private static void assertFigures(QueueingBulkhead bulkhead, int inUse, int queued) {

@@ -50,7 +50,7 @@ class FollowedAddressesTest {
     private List<String> hosts = List.of();
     private int lookups;
     private boolean isTlsBroken;
-    private final Map<String, Object> more = new HashMap<>();
+    private final Map<String, Object> extraProperties = new HashMap<>();
     private final LiveBackends backends = new LiveBackends(
             new BackendFactory(
                     registries,
@@ -111,7 +111,7 @@ class FollowedAddressesTest {
     }
 
     private BackendProperties properties(String deadline) {
-        Map<String, Object> properties = new HashMap<>(more);
+        Map<String, Object> properties = new HashMap<>(extraProperties);
         properties.put("discovery", "orders");
         properties.put("deadline", deadline);
         properties.put("bulkhead.max-concurrent-calls", 10);
@@ -233,8 +233,8 @@ class FollowedAddressesTest {
     }
 
     @Test
-    void appliesAddressesAgainThatCouldNotBeUsed() {
-        more.put("connection.ssl-bundle", "internal");
+    void retriesAddressesThatFailed() {
+        extraProperties.put("connection.ssl-bundle", "internal");
         Backend backend = start("a");
         isTlsBroken = true;
         discover("a", "b");
@@ -245,8 +245,8 @@ class FollowedAddressesTest {
     }
 
     @Test
-    void appliesAddressesAgainThatCouldNotBeUsedAtTheEndOfAPlan() {
-        more.put("connection.ssl-bundle", "internal");
+    void retriesAddressesThatFailedAtTheEndOfAPlan() {
+        extraProperties.put("connection.ssl-bundle", "internal");
         Backend backend = start("a");
         BackendPlan plan = plan("3s");
         isTlsBroken = true;
@@ -268,10 +268,10 @@ class FollowedAddressesTest {
     }
 
     @Test
-    void keepsTheAddressesIfOnlyTheIntervalOfTheLookupsChanges() {
+    void keepsTheAddressesIfOnlyTheLookupIntervalChanges() {
         Backend backend = start("a", "b");
         hosts = List.of();
-        more.put("resolve-interval", "1s");
+        extraProperties.put("resolve-interval", "1s");
 
         commit(plan("2s"));
         time.advanceTimeBy(Duration.ofSeconds(1));

@@ -158,9 +158,9 @@ class LoadShedderTest {
         assertThat(shedder.takeHighestShare()).isZero();
     }
 
-    /** Requests that come now do not find a share that earlier ones have not caused. */
+    /** The share begins with the first delay that requests can have caused. */
     @Test
-    void countsOnlyThePresentDelayOnceTheRequestsAreMany() {
+    void ignoresDelaysBeforeTheRequestsWereMany() {
         for (int i = 0; i < 50; i++) {
             arrive(3);
             loop.iterate(50);

@@ -13,6 +13,7 @@ import io.weir.reload.ConfigurationChange.Trigger;
 import io.weir.reload.LiveConfiguration;
 import io.weir.testing.Door;
 import io.weir.testing.Leaks;
+import io.weir.testing.OneBackendTests;
 import io.weir.testing.TestBackend;
 import io.weir.testing.TestCaller;
 import io.weir.testing.TestGateway;
@@ -22,7 +23,6 @@ import java.nio.file.Files;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Timeout;
@@ -33,12 +33,9 @@ import reactor.netty.http.client.HttpClient;
 /** Rate limits of routes: both doors, HTTP/1.1, HTTP/2, gRPC and WebSocket. */
 @ExtendWith(Leaks.class)
 @Timeout(60)
-class RateLimitIT {
+class RateLimitIT extends OneBackendTests {
 
     private static final AtomicInteger received = new AtomicInteger();
-
-    private static TestBackend backend;
-    private static TestGateway gateway;
 
     @BeforeAll
     static void start() {
@@ -74,25 +71,15 @@ class RateLimitIT {
     }
 
     @AfterEach
-    void nothingIsHeld() throws IOException {
-        gateway.assertNothingHeld();
-        gateway.assertNeighbourUnharmed();
+    @Override
+    protected void nothingIsHeld() throws IOException {
+        super.nothingIsHeld();
         assertThat(gateway.backend("orders")
                         .health()
                         .resilience4j()
                         .getMetrics()
                         .getNumberOfFailedCalls())
                 .isZero();
-    }
-
-    @AfterAll
-    static void stop() {
-        gateway.close();
-        backend.close();
-    }
-
-    private static TestCaller.Answer get(Door door, String route, String rest, String... fields) throws IOException {
-        return TestCaller.get(gateway.port(), door.path(route, rest), fields);
     }
 
     @Door.Each

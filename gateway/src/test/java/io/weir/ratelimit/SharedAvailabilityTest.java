@@ -1,16 +1,24 @@
 package io.weir.ratelimit;
 
+import static java.util.concurrent.TimeUnit.MILLISECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.weir.ratelimit.SharedBuckets.Taken;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.Test;
 
 class SharedAvailabilityTest {
 
+    private static final Taken TAKEN = new Taken(true, 1, 0);
+
     private final List<String> changes = new ArrayList<>();
-    private final SharedAvailability availability =
-            new SharedAvailability(why -> changes.add("lost: " + why), () -> changes.add("found"));
+    private long nanos;
+    private final SharedAvailability availability = new SharedAvailability(
+            Duration.ofMillis(20), () -> nanos, why -> changes.add("lost: " + why), () -> changes.add("found"));
 
     private void fail(int times) {
         for (int i = 0; i < times; i++) {
@@ -46,6 +54,38 @@ class SharedAvailabilityTest {
         }
         assertThat(availability.isAvailable()).isTrue();
         assertThat(changes).containsExactly("found");
+    }
+
+    @Test
+    void countsNoLateAnswer() {
+        CompletableFuture<Taken> late = new CompletableFuture<>();
+        CompletableFuture<Taken> inTime = new CompletableFuture<>();
+        CompletionStage<Taken> observedLate = availability.observe(() -> late);
+        nanos = MILLISECONDS.toNanos(20) + 1;
+        CompletionStage<Taken> observedInTime = availability.observe(() -> inTime);
+
+        late.complete(TAKEN);
+        assertThat(observedLate).isCompletedWithValue(TAKEN);
+        assertThat(availability.isAvailable()).isFalse();
+
+        nanos += MILLISECONDS.toNanos(20);
+        inTime.complete(TAKEN);
+        assertThat(observedInTime).isCompletedWithValue(TAKEN);
+        assertThat(availability.isAvailable()).isTrue();
+    }
+
+    @Test
+    void countsFailuresAndTimeoutsWithTheirCauses() {
+        availability.answered();
+        CompletableFuture<Taken> failed = CompletableFuture.failedFuture(new IllegalStateException("WRONGTYPE"));
+        for (int i = 0; i < 5; i++) {
+            assertThat(availability.observe(() -> failed)).isCompletedExceptionally();
+        }
+        availability.answered();
+        for (int i = 0; i < 5; i++) {
+            availability.timedOut();
+        }
+        assertThat(changes).containsExactly("found", "lost: WRONGTYPE", "found", "lost: no answer in 20 ms");
     }
 
     @Test

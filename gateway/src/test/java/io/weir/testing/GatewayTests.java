@@ -1,21 +1,10 @@
 package io.weir.testing;
 
-import java.io.IOException;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 
-/**
- * Tests of one gateway in front of one backend that holds each call until the test answers it. After each
- * test nothing is held and the neighbour is served. A subclass starts the gateway and the backend.
- */
-public abstract class GatewayTests {
-
-    @SuppressWarnings("NullAway.Init") // By who extends this, before all tests.
-    protected static TestBackend backend;
-
-    @SuppressWarnings("NullAway.Init")
-    protected static TestGateway gateway;
+/** Tests of one gateway in front of one backend that holds each call until the test answers it. */
+public abstract class GatewayTests extends OneBackendTests {
 
     /** The default behaviour of the backend. */
     protected HeldCalls calls;
@@ -28,15 +17,7 @@ public abstract class GatewayTests {
     }
 
     @AfterEach
-    protected final void nothingIsHeld() throws IOException {
+    protected final void release() {
         calls.release();
-        gateway.assertNothingHeld();
-        gateway.assertNeighbourUnharmed();
-    }
-
-    @AfterAll
-    protected static void stop() {
-        gateway.close();
-        backend.close();
     }
 }

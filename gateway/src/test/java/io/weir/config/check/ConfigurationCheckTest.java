@@ -314,8 +314,7 @@ class ConfigurationCheckTest {
                 "gateway.yml",
                 "server.port: ${PORT_THAT_IS_NOT_SET}\nmanagement.server.port: ${ITS_PORT_THAT_IS_NOT_SET}\n");
 
-        assertThat(ConfigurationCheck.ofArguments("--spring.config.additional-location=file:" + file)
-                        .lines())
+        assertThat(lines(file))
                 .isEqualTo(file + ":1: server.port: ${PORT_THAT_IS_NOT_SET} "
                         + "(the placeholder PORT_THAT_IS_NOT_SET has no value)\n"
                         + file + ":2: management.server.port: ${ITS_PORT_THAT_IS_NOT_SET} "
@@ -326,8 +325,7 @@ class ConfigurationCheckTest {
     void refusesSpringBootsHandlingOfForwardedHeaders() throws IOException {
         Path file = file("gateway.yml", "server.forward-headers-strategy: native\n");
 
-        assertThat(ConfigurationCheck.ofArguments("--spring.config.additional-location=file:" + file)
-                        .lines())
+        assertThat(lines(file))
                 .isEqualTo(file + ":1: server.forward-headers-strategy: native "
                         + "(expected: none; list the trusted proxies in weir.edge.trusted-proxies)\n");
     }
@@ -336,37 +334,26 @@ class ConfigurationCheckTest {
     void refusesAPeriodOfCertificatesThatIsTooShort() throws IOException {
         Path file = file("gateway.yml", "spring.ssl.bundle.watch.file.quiet-period: 99ms\n");
 
-        assertThat(ConfigurationCheck.ofArguments("--spring.config.additional-location=file:" + file)
-                        .lines())
+        assertThat(lines(file))
                 .isEqualTo(file + ":1: spring.ssl.bundle.watch.file.quiet-period: 99ms (expected: at least 100ms)\n");
     }
 
     @Test
     void acceptsTheShortestPeriodOfCertificates() throws IOException {
-        Path file = file("gateway.yml", "spring.ssl.bundle.watch.file.quiet-period: 100ms\n");
-
-        assertThat(ConfigurationCheck.ofArguments("--spring.config.additional-location=file:" + file)
-                        .lines())
+        assertThat(lines(file("gateway.yml", "spring.ssl.bundle.watch.file.quiet-period: 100ms\n")))
                 .isEmpty();
     }
 
     /** YAML reads {@code off} without quotes as a boolean. */
     @Test
     void acceptsAProxyProtocolThatIsOff() throws IOException {
-        Path file = file("gateway.yml", "weir.edge.proxy-protocol: off\n");
-
-        assertThat(ConfigurationCheck.ofArguments("--spring.config.additional-location=file:" + file)
-                        .lines())
+        assertThat(lines(file("gateway.yml", "weir.edge.proxy-protocol: off\n")))
                 .isEmpty();
     }
 
     @Test
     void acceptsAZeroDurationWithoutAUnit() throws IOException {
-        Path file = file("gateway.yml", "weir.drain.delay: 0\n");
-
-        assertThat(ConfigurationCheck.ofArguments("--spring.config.additional-location=file:" + file)
-                        .lines())
-                .isEmpty();
+        assertThat(lines(file("gateway.yml", "weir.drain.delay: 0\n"))).isEmpty();
     }
 
     @Test
@@ -400,6 +387,12 @@ class ConfigurationCheckTest {
 
     private Path file(String name, String text) throws IOException {
         return Files.writeString(directory.resolve(name), text);
+    }
+
+    /** The report on a file without a management port in the arguments. */
+    private static String lines(Path file) {
+        return ConfigurationCheck.ofArguments("--spring.config.additional-location=file:" + file)
+                .lines();
     }
 
     private static ValidationReport withManagement(String... arguments) {

@@ -1,7 +1,10 @@
 package io.weir.config.check;
 
 import static io.weir.config.check.MalformedConfiguration.backendRow;
+import static io.weir.config.check.MalformedConfiguration.inBackend;
+import static io.weir.config.check.MalformedConfiguration.inRouteProperties;
 import static io.weir.config.check.MalformedConfiguration.problem;
+import static io.weir.config.check.MalformedConfiguration.routePropertiesRow;
 import static io.weir.config.check.MalformedConfiguration.row;
 
 import java.io.IOException;
@@ -28,9 +31,8 @@ class ConsistencyCheckTest {
                 backendRow(
                         "a limit for all gateways, and nothing that counts them",
                         "bulkhead: { max-concurrent-calls: 64, scope: cluster }",
-                        problem(
-                                5,
-                                "weir.backends.orders.bulkhead.scope",
+                        inBackend(
+                                "bulkhead.scope",
                                 "cluster",
                                 "expected: weir.cluster.gateways, the DNS name of all gateways")),
                 row(
@@ -326,145 +328,96 @@ class ConsistencyCheckTest {
                 backendRow(
                         "bounds of a limit that is fixed",
                         "bulkhead: { max-concurrent-calls: 64, limit: { max: 100 } }",
-                        problem(
-                                5,
-                                "weir.backends.orders.bulkhead.limit.max",
+                        inBackend(
+                                "bulkhead.limit.max",
                                 "100",
                                 "without effect beside max-concurrent-calls: 64; it bounds max-concurrent-calls: auto")),
                 backendRow(
                         "a smallest limit above the largest",
                         "bulkhead: { limit: { min: 20, max: 10 } }",
-                        problem(5, "weir.backends.orders.bulkhead.limit.min", "20", "expected: at most limit.max, 10")),
+                        inBackend("bulkhead.limit.min", "20", "expected: at most limit.max, 10")),
                 backendRow(
                         "an initial limit outside the bounds",
                         "bulkhead: { limit: { min: 4, max: 10, initial: 3 } }",
-                        problem(
-                                5,
-                                "weir.backends.orders.bulkhead.limit.min",
-                                "4",
-                                "expected: at most limit.initial, 3")),
-                row(
+                        inBackend("bulkhead.limit.min", "4", "expected: at most limit.initial, 3")),
+                backendRow(
                         "a wait in the queue longer than the deadline",
                         """
-                        weir:
-                          backends:
-                            orders:
-                              uri: http://orders:8080
-                              deadline: 500ms
-                              bulkhead: { max-wait-duration: 600ms }
+                        deadline: 500ms
+                        bulkhead: { max-wait-duration: 600ms }
                         """,
-                        problem(
-                                6,
-                                "weir.backends.orders.bulkhead.max-wait-duration",
-                                "600ms",
-                                "expected: at most the deadline, 500ms")),
+                        inBackend(6, "bulkhead.max-wait-duration", "600ms", "expected: at most the deadline, 500ms")),
                 backendRow(
                         "a wait in the queue longer than the default deadline",
                         "bulkhead: { max-wait-duration: 3s }",
-                        problem(
-                                5,
-                                "weir.backends.orders.bulkhead.max-wait-duration",
-                                "3s",
-                                "expected: at most the deadline, 2s")),
-                row(
+                        inBackend("bulkhead.max-wait-duration", "3s", "expected: at most the deadline, 2s")),
+                backendRow(
                         "a threshold for slow calls longer than the deadline",
                         """
-                        weir:
-                          backends:
-                            orders:
-                              uri: http://orders:8080
-                              deadline: 500ms
-                              circuit-breaker: { slow-call-duration-threshold: 501ms }
+                        deadline: 500ms
+                        circuit-breaker: { slow-call-duration-threshold: 501ms }
                         """,
-                        problem(
+                        inBackend(
                                 6,
-                                "weir.backends.orders.circuit-breaker.slow-call-duration-threshold",
+                                "circuit-breaker.slow-call-duration-threshold",
                                 "501ms",
                                 "expected: at most the deadline, 500ms")),
-                row(
+                backendRow(
                         "a connect timeout longer than the deadline",
                         """
-                        weir:
-                          backends:
-                            orders:
-                              uri: http://orders:8080
-                              deadline: 500ms
-                              connection: { connect-timeout: 1s }
+                        deadline: 500ms
+                        connection: { connect-timeout: 1s }
                         """,
-                        problem(
-                                6,
-                                "weir.backends.orders.connection.connect-timeout",
-                                "1s",
-                                "expected: at most the deadline, 500ms")),
+                        inBackend(6, "connection.connect-timeout", "1s", "expected: at most the deadline, 500ms")),
                 backendRow(
                         "connections that are idle for longer than they live",
                         "connection: { max-idle: 2m, max-life: 1m }",
-                        problem(5, "weir.backends.orders.connection.max-idle", "2m", "expected: at most max-life, 1m")),
+                        inBackend("connection.max-idle", "2m", "expected: at most max-life, 1m")),
                 backendRow(
                         "more calls than the window has",
                         "circuit-breaker: { sliding-window-size: 20, minimum-number-of-calls: 21 }",
-                        problem(
-                                5,
-                                "weir.backends.orders.circuit-breaker.minimum-number-of-calls",
+                        inBackend(
+                                "circuit-breaker.minimum-number-of-calls",
                                 "21",
                                 "expected: at most the sliding window, 20 calls")),
                 backendRow(
                         "more calls than the default window has",
                         "circuit-breaker: { minimum-number-of-calls: 101 }",
-                        problem(
-                                5,
-                                "weir.backends.orders.circuit-breaker.minimum-number-of-calls",
+                        inBackend(
+                                "circuit-breaker.minimum-number-of-calls",
                                 "101",
                                 "expected: at most the sliding window, 100 calls")),
                 backendRow(
                         "a probe of a path without a path",
                         "recovery: { probe: path }",
-                        problem(5, "weir.backends.orders.recovery.probe", "path", "expected: also a health-path")),
+                        inBackend("recovery.probe", "path", "expected: also a health-path")),
                 backendRow(
                         "a path that no probe asks for",
                         "recovery: { probe: shadow, health-path: /healthz }",
-                        problem(
-                                5,
-                                "weir.backends.orders.recovery.probe",
-                                "shadow",
-                                "expected: path, since a health-path is set")),
+                        inBackend("recovery.probe", "shadow", "expected: path, since a health-path is set")),
                 backendRow(
                         "gRPC's health service over HTTP/1.1",
                         "recovery: { probe: grpc-health }",
-                        problem(
-                                5,
-                                "weir.backends.orders.recovery.probe",
+                        inBackend(
+                                "recovery.probe",
                                 "grpc-health",
                                 "expected: also protocol: h2, since gRPC needs HTTP/2")),
-                row(
+                backendRow(
                         "a stall that is longer than the deadline",
                         """
-                        weir:
-                          backends:
-                            orders:
-                              uri: http://orders:8080
-                              deadline: 1s
-                              circuit-breaker: { stall-duration: 2s }
+                        deadline: 1s
+                        circuit-breaker: { stall-duration: 2s }
                         """,
-                        problem(
-                                6,
-                                "weir.backends.orders.circuit-breaker.stall-duration",
-                                "2s",
-                                "expected: at most the deadline, 1s")),
+                        inBackend(6, "circuit-breaker.stall-duration", "2s", "expected: at most the deadline, 1s")),
                 backendRow(
                         "a window smaller than one",
                         "circuit-breaker: { sliding-window-size: 0 }",
-                        problem(
-                                5,
-                                "weir.backends.orders.circuit-breaker.sliding-window-size",
-                                "0",
-                                "expected: 1 to 100000")),
+                        inBackend("circuit-breaker.sliding-window-size", "0", "expected: 1 to 100000")),
                 backendRow(
                         "TLS for a backend without",
                         "connection: { ssl-bundle: orders }",
-                        problem(
-                                5,
-                                "weir.backends.orders.connection.ssl-bundle",
+                        inBackend(
+                                "connection.ssl-bundle",
                                 "orders",
                                 "expected: an https backend, because an SSL bundle is configured")),
                 row(
@@ -526,23 +479,10 @@ class ConsistencyCheckTest {
                                 "weir.routes.stable.sticky",
                                 "cookie:SID",
                                 "expected: the same for route canary of the same weighted group")),
-                row(
+                routePropertiesRow(
                         "a route's deadline longer than its backend's",
-                        """
-                        spring.cloud.gateway.server.webflux.routes:
-                          - { id: orders, uri: "backend://orders", predicates: ["Path=/orders/**"] }
-                        weir:
-                          backends:
-                            orders: { uri: "http://orders:8080" }
-                            users: { uri: "http://users:8080" }
-                          routes:
-                            orders: { deadline: 3s }
-                        """,
-                        problem(
-                                8,
-                                "weir.routes.orders.deadline",
-                                "3s",
-                                "expected: at most the deadline of backend orders, 2s")),
+                        "deadline: 3s",
+                        inRouteProperties("deadline", "3s", "expected: at most the deadline of backend orders, 2s")),
                 row(
                         "a route's cap larger than its backend's",
                         """
@@ -577,96 +517,34 @@ class ConsistencyCheckTest {
                                 "weir.routes.orders.max-concurrent-calls",
                                 "65",
                                 "expected: at most the bulkhead.limit.max of backend orders, 64")),
-                row(
+                routePropertiesRow(
                         "a route's cap on streams larger than its backend's",
-                        """
-                        spring.cloud.gateway.server.webflux.routes:
-                          - { id: orders, uri: "backend://orders", predicates: ["Path=/orders/**"] }
-                        weir:
-                          backends:
-                            orders: { uri: "http://orders:8080" }
-                            users: { uri: "http://users:8080" }
-                          routes:
-                            orders: { mode: stream, max-concurrent-calls: 300 }
-                        """,
-                        problem(
-                                8,
-                                "weir.routes.orders.max-concurrent-calls",
+                        "mode: stream, max-concurrent-calls: 300",
+                        inRouteProperties(
+                                "max-concurrent-calls",
                                 "300",
                                 "expected: at most the max-streams of backend orders, 256")),
-                row(
+                routePropertiesRow(
                         "an attempt longer than the route's deadline",
-                        """
-                        spring.cloud.gateway.server.webflux.routes:
-                          - { id: orders, uri: "backend://orders", predicates: ["Path=/orders/**"] }
-                        weir:
-                          backends:
-                            orders: { uri: "http://orders:8080" }
-                            users: { uri: "http://users:8080" }
-                          routes:
-                            orders: { deadline: 1s, retry: { attempt-timeout: 1500ms } }
-                        """,
-                        problem(
-                                8,
-                                "weir.routes.orders.retry.attempt-timeout",
-                                "1500ms",
-                                "expected: at most the deadline, 1s")),
-                row(
+                        "deadline: 1s, retry: { attempt-timeout: 1500ms }",
+                        inRouteProperties("retry.attempt-timeout", "1500ms", "expected: at most the deadline, 1s")),
+                routePropertiesRow(
                         "a wait between attempts longer than the deadline",
-                        """
-                        spring.cloud.gateway.server.webflux.routes:
-                          - { id: orders, uri: "backend://orders", predicates: ["Path=/orders/**"] }
-                        weir:
-                          backends:
-                            orders: { uri: "http://orders:8080" }
-                            users: { uri: "http://users:8080" }
-                          routes:
-                            orders: { retry: { backoff: 5s } }
-                        """,
-                        problem(8, "weir.routes.orders.retry.backoff", "5s", "expected: at most the deadline, 2s")),
-                row(
+                        "retry: { backoff: 5s }",
+                        inRouteProperties("retry.backoff", "5s", "expected: at most the deadline, 2s")),
+                routePropertiesRow(
                         "a mode that does not exist",
-                        """
-                        spring.cloud.gateway.server.webflux.routes:
-                          - { id: orders, uri: "backend://orders", predicates: ["Path=/orders/**"] }
-                        weir:
-                          backends:
-                            orders: { uri: "http://orders:8080" }
-                            users: { uri: "http://users:8080" }
-                          routes:
-                            orders: { mode: streaming }
-                        """,
-                        problem(8, "weir.routes.orders.mode", "streaming", "expected: request or stream", "stream")),
-                row(
+                        "mode: streaming",
+                        inRouteProperties("mode", "streaming", "expected: request or stream", "stream")),
+                routePropertiesRow(
                         "a fallback to a backend that does not exist",
-                        """
-                        spring.cloud.gateway.server.webflux.routes:
-                          - { id: orders, uri: "backend://orders", predicates: ["Path=/orders/**"] }
-                        weir:
-                          backends:
-                            orders: { uri: "http://orders:8080" }
-                            users: { uri: "http://users:8080" }
-                          routes:
-                            orders: { fallback: { backend: user } }
-                        """,
-                        problem(8, "weir.routes.orders.fallback.backend", "user", "unknown backend", "users")),
-                row(
+                        "fallback: { backend: user }",
+                        inRouteProperties("fallback.backend", "user", "unknown backend", "users")),
+                routePropertiesRow(
                         "a fallback to the route's own backend",
-                        """
-                        spring.cloud.gateway.server.webflux.routes:
-                          - { id: orders, uri: "backend://orders", predicates: ["Path=/orders/**"] }
-                        weir:
-                          backends:
-                            orders: { uri: "http://orders:8080" }
-                            users: { uri: "http://users:8080" }
-                          routes:
-                            orders: { fallback: { backend: orders } }
-                        """,
-                        problem(
-                                8,
-                                "weir.routes.orders.fallback.backend",
-                                "orders",
-                                "expected: another backend than the route's own")),
+                        "fallback: { backend: orders }",
+                        inRouteProperties(
+                                "fallback.backend", "orders", "expected: another backend than the route's own")),
                 row(
                         "a fallback that is static and another backend",
                         """
@@ -709,56 +587,23 @@ class ConsistencyCheckTest {
                                 "weir.overload.interval",
                                 "2101ms",
                                 "expected: at most 100 times target-event-loop-delay, 2100ms")),
-                row(
+                routePropertiesRow(
                         "a reason that does not exist",
-                        """
-                        spring.cloud.gateway.server.webflux.routes:
-                          - { id: orders, uri: "backend://orders", predicates: ["Path=/orders/**"] }
-                        weir:
-                          backends:
-                            orders: { uri: "http://orders:8080" }
-                            users: { uri: "http://users:8080" }
-                          routes:
-                            orders: { fallback: { reasons: [circuit-opened] } }
-                        """,
-                        problem(
-                                8,
-                                "weir.routes.orders.fallback.reasons[0]",
+                        "fallback: { reasons: [circuit-opened] }",
+                        inRouteProperties(
+                                "fallback.reasons[0]",
                                 "circuit-opened",
                                 "expected: circuit-open, bulkhead-full, queue-timeout, queue-evicted, gateway-overloaded, shutting-down, unauthorized, forbidden, rate-limited, deadline-exceeded, connect-timeout, connect-failed, connection-lost, bad-request, payload-too-large, misdirected, uri-too-long, headers-too-large, client-too-slow, no-route, fault-injected, internal-error or client-closed",
                                 "circuit-open")),
-                row(
+                routePropertiesRow(
                         "a reason for which there can be no fallback",
-                        """
-                        spring.cloud.gateway.server.webflux.routes:
-                          - { id: orders, uri: "backend://orders", predicates: ["Path=/orders/**"] }
-                        weir:
-                          backends:
-                            orders: { uri: "http://orders:8080" }
-                            users: { uri: "http://users:8080" }
-                          routes:
-                            orders: { fallback: { reasons: [no-route] } }
-                        """,
-                        problem(
-                                8,
-                                "weir.routes.orders.fallback.reasons",
-                                "no-route",
-                                "no fallback is possible for this reason")),
-                row(
+                        "fallback: { reasons: [no-route] }",
+                        inRouteProperties("fallback.reasons", "no-route", "no fallback is possible for this reason")),
+                routePropertiesRow(
                         "a body where there can be none",
-                        """
-                        spring.cloud.gateway.server.webflux.routes:
-                          - { id: orders, uri: "backend://orders", predicates: ["Path=/orders/**"] }
-                        weir:
-                          backends:
-                            orders: { uri: "http://orders:8080" }
-                            users: { uri: "http://users:8080" }
-                          routes:
-                            orders: { fallback: { status: 204, body: "gone" } }
-                        """,
-                        problem(
-                                8,
-                                "weir.routes.orders.fallback.body",
+                        "fallback: { status: 204, body: \"gone\" }",
+                        inRouteProperties(
+                                "fallback.body",
                                 "gone",
                                 "expected: nothing, since an answer with status 204 has no body")),
                 row(
@@ -819,7 +664,7 @@ class ConsistencyCheckTest {
                         """,
                         problem(8, "weir.routes.order", null, "no route has this id", "orders")),
                 row(
-                        "properties of a route that Weir has no hand in",
+                        "properties of a route without a Weir backend",
                         """
                         weir:
                           routes:

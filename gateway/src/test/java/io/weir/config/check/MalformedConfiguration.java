@@ -49,15 +49,44 @@ record MalformedConfiguration(String name, String yaml, List<Expected> problems)
         return new MalformedConfiguration(name, yaml, List.of(problems));
     }
 
-    /** A row with a backend {@code orders} and one of its properties, which is in line 5. */
-    static MalformedConfiguration backendRow(String name, String property, Expected... problems) {
+    /** A row with a backend {@code orders} and more of its properties, which are in the lines from 5 on. */
+    static MalformedConfiguration backendRow(String name, String properties, Expected... problems) {
         return row(name, """
                 weir:
                   backends:
                     orders:
                       uri: http://orders:8080
-                      %s
-                """.formatted(property), problems);
+                """ + properties.indent(6), problems);
+    }
+
+    /** A row with a route {@code orders}, whose properties are in line 8, and backends orders and users. */
+    static MalformedConfiguration routePropertiesRow(String name, String properties, Expected... problems) {
+        return row(name, """
+                spring.cloud.gateway.server.webflux.routes:
+                  - { id: orders, uri: "backend://orders", predicates: ["Path=/orders/**"] }
+                weir:
+                  backends:
+                    orders: { uri: "http://orders:8080" }
+                    users: { uri: "http://users:8080" }
+                  routes:
+                    orders: { %s }
+                """.formatted(properties), problems);
+    }
+
+    /** A problem of the first property of a {@link #backendRow}. */
+    static Expected inBackend(String property, @Nullable String value, String why, String... nearest) {
+        return inBackend(5, property, value, why, nearest);
+    }
+
+    /** A problem of one of the properties of a {@link #backendRow}. */
+    static Expected inBackend(int line, String property, @Nullable String value, String why, String... nearest) {
+        String path = "weir.backends.orders." + property;
+        return new Expected(line, path, value, why, nearest.length == 0 ? null : nearest[0]);
+    }
+
+    /** A problem of the properties of a {@link #routePropertiesRow}. */
+    static Expected inRouteProperties(String property, @Nullable String value, String why, String... nearest) {
+        return new Expected(8, "weir.routes.orders." + property, value, why, nearest.length == 0 ? null : nearest[0]);
     }
 
     static Expected problem(int line, String path, @Nullable String value, String why) {

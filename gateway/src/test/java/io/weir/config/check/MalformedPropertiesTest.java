@@ -1,6 +1,7 @@
 package io.weir.config.check;
 
 import static io.weir.config.check.MalformedConfiguration.backendRow;
+import static io.weir.config.check.MalformedConfiguration.inBackend;
 import static io.weir.config.check.MalformedConfiguration.problem;
 import static io.weir.config.check.MalformedConfiguration.row;
 
@@ -27,33 +28,19 @@ class MalformedPropertiesTest {
                 backendRow(
                         "a letter is missing",
                         "bulkhead: { max-concurrent-call: 64 }",
-                        problem(
-                                5,
-                                "weir.backends.orders.bulkhead.max-concurrent-call",
-                                "64",
-                                "unknown property",
-                                "max-concurrent-calls")),
-                row(
+                        inBackend("bulkhead.max-concurrent-call", "64", "unknown property", "max-concurrent-calls")),
+                backendRow(
                         "a group that does not exist, reported once and where it begins",
                         """
-                        weir:
-                          backends:
-                            orders:
-                              uri: http://orders:8080
-                              bulkhed:
-                                max-concurrent-calls: 64
-                                queue-capacity: 3
+                        bulkhed:
+                          max-concurrent-calls: 64
+                          queue-capacity: 3
                         """,
-                        problem(5, "weir.backends.orders.bulkhed", null, "unknown property", "bulkhead")),
+                        inBackend("bulkhed", null, "unknown property", "bulkhead")),
                 backendRow(
                         "a property of a group outside of it",
                         "max-concurrent-calls: 64",
-                        problem(
-                                5,
-                                "weir.backends.orders.max-concurrent-calls",
-                                "64",
-                                "unknown property",
-                                "bulkhead.max-concurrent-calls")),
+                        inBackend("max-concurrent-calls", "64", "unknown property", "bulkhead.max-concurrent-calls")),
                 row(
                         "properties of Spring Boot",
                         """
@@ -118,9 +105,8 @@ class MalformedPropertiesTest {
                 backendRow(
                         "a value in place of a group",
                         "bulkhead: 64",
-                        problem(
-                                5,
-                                "weir.backends.orders.bulkhead",
+                        inBackend(
+                                "bulkhead",
                                 "64",
                                 "expected: properties: max-concurrent-calls, queue-capacity, max-wait-duration, limit, enforce, scope")),
                 row(

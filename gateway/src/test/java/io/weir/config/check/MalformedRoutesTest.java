@@ -33,11 +33,42 @@ class MalformedRoutesTest {
                 """.formatted(route), problems);
     }
 
-    /** A problem of that route. */
+    /** A row with a backend and a route {@code orders} with filters, which are in the lines from 7 on. */
+    private static MalformedConfiguration filterRow(
+            String name, String filters, MalformedConfiguration.Expected... problems) {
+        return row(name, """
+                weir.backends.orders.uri: http://orders:8080
+                spring.cloud.gateway.server.webflux.routes:
+                  - id: orders
+                    uri: backend://orders
+                    predicates: [Path=/orders/**]
+                    filters:
+                """ + filters.indent(6), problems);
+    }
+
+    /** A row with a backend and a route {@code orders} with predicates, which are in the lines from 6 on. */
+    private static MalformedConfiguration predicateRow(
+            String name, String predicates, MalformedConfiguration.Expected... problems) {
+        return row(name, """
+                weir.backends.orders.uri: http://orders:8080
+                spring.cloud.gateway.server.webflux.routes:
+                  - id: orders
+                    uri: backend://orders
+                    predicates:
+                """ + predicates.indent(6), problems);
+    }
+
+    /** A problem of the route of a {@link #routeRow}. */
     private static MalformedConfiguration.Expected inRoute(
             String property, @Nullable String value, String why, String... nearest) {
+        return inRoute(3, property, value, why, nearest);
+    }
+
+    /** A problem of the first route, in a line. */
+    private static MalformedConfiguration.Expected inRoute(
+            int line, String property, @Nullable String value, String why, String... nearest) {
         String path = "spring.cloud.gateway.server.webflux.routes[0]." + property;
-        return nearest.length == 0 ? problem(3, path, value, why) : problem(3, path, value, why, nearest[0]);
+        return nearest.length == 0 ? problem(line, path, value, why) : problem(line, path, value, why, nearest[0]);
     }
 
     static Stream<MalformedConfiguration> routes() {
@@ -138,12 +169,7 @@ class MalformedRoutesTest {
                           - { id: orders, uri: "lb://order", predicates: ["Path=/orders/**"] }
                           - { id: users, uri: "lb://orders:8080", predicates: ["Path=/users/**"] }
                         """,
-                        problem(
-                                3,
-                                "spring.cloud.gateway.server.webflux.routes[0].uri",
-                                "lb://order",
-                                "unknown backend",
-                                "lb://orders"),
+                        inRoute(3, "uri", "lb://order", "unknown backend", "lb://orders"),
                         problem(
                                 4,
                                 "spring.cloud.gateway.server.webflux.routes[1].uri",
@@ -183,33 +209,16 @@ class MalformedRoutesTest {
                             filter: [StripPrefix=1]
                             ordr: 1
                         """,
-                        problem(
-                                6,
-                                "spring.cloud.gateway.server.webflux.routes[0].filter",
-                                null,
-                                "unknown property",
-                                "filters"),
-                        problem(
-                                7,
-                                "spring.cloud.gateway.server.webflux.routes[0].ordr",
-                                "1",
-                                "unknown property",
-                                "order")),
-                row(
-                        "an order that is no number",
-                        """
+                        inRoute(6, "filter", null, "unknown property", "filters"),
+                        inRoute(7, "ordr", "1", "unknown property", "order")),
+                row("an order that is no number", """
                         weir.backends.orders.uri: http://orders:8080
                         spring.cloud.gateway.server.webflux.routes:
                           - id: orders
                             uri: backend://orders
                             predicates: [Path=/orders/**]
                             order: first
-                        """,
-                        problem(
-                                6,
-                                "spring.cloud.gateway.server.webflux.routes[0].order",
-                                "first",
-                                "expected: a whole number")),
+                        """, inRoute(6, "order", "first", "expected: a whole number")),
                 row(
                         "Spring Cloud Gateway's timeouts",
                         """
@@ -220,79 +229,41 @@ class MalformedRoutesTest {
                             predicates: [Path=/orders/**]
                             metadata: { response-timeout: 200, connect-timeout: 100 }
                         """,
-                        problem(
+                        inRoute(
                                 6,
-                                "spring.cloud.gateway.server.webflux.routes[0].metadata.response-timeout",
+                                "metadata.response-timeout",
                                 "200",
                                 "without effect on a backend:// route; use weir.routes.orders.deadline or weir.backends.orders.deadline"),
-                        problem(
+                        inRoute(
                                 6,
-                                "spring.cloud.gateway.server.webflux.routes[0].metadata.connect-timeout",
+                                "metadata.connect-timeout",
                                 "100",
                                 "without effect on a backend:// route; use weir.backends.orders.connection.connect-timeout")),
-                row(
+                predicateRow(
                         "an unknown predicate",
-                        """
-                        weir.backends.orders.uri: http://orders:8080
-                        spring.cloud.gateway.server.webflux.routes:
-                          - id: orders
-                            uri: backend://orders
-                            predicates:
-                              - Paht=/orders/**
-                        """,
-                        problem(
-                                6,
-                                "spring.cloud.gateway.server.webflux.routes[0].predicates[0]",
-                                "Paht=/orders/**",
-                                "unknown predicate",
-                                "Path")),
-                row(
+                        "- Paht=/orders/**",
+                        inRoute(6, "predicates[0]", "Paht=/orders/**", "unknown predicate", "Path")),
+                predicateRow(
                         "hosts with capital letters",
                         """
-                        weir.backends.orders.uri: http://orders:8080
-                        spring.cloud.gateway.server.webflux.routes:
-                          - id: orders
-                            uri: backend://orders
-                            predicates:
-                              - Host={tenantId:\\D{2}}.example.org,API.example.org
-                              - Host={tenantId:\\D{2}}.example.org,**.example.net
+                        - Host={tenantId:\\D{2}}.example.org,API.example.org
+                        - Host={tenantId:\\D{2}}.example.org,**.example.net
                         """,
-                        problem(
+                        inRoute(
                                 6,
-                                "spring.cloud.gateway.server.webflux.routes[0].predicates[0]",
+                                "predicates[0]",
                                 "Host={tenantId:\\D{2}}.example.org,API.example.org",
                                 "expected: hosts in lower case; they match hosts in any case")),
-                row(
+                filterRow(
                         "an unknown filter",
-                        """
-                        weir.backends.orders.uri: http://orders:8080
-                        spring.cloud.gateway.server.webflux.routes:
-                          - id: orders
-                            uri: backend://orders
-                            predicates: [Path=/orders/**]
-                            filters:
-                              - StripPrefx=1
-                        """,
-                        problem(
-                                7,
-                                "spring.cloud.gateway.server.webflux.routes[0].filters[0]",
-                                "StripPrefx=1",
-                                "unknown filter",
-                                "StripPrefix")),
-                row(
+                        "- StripPrefx=1",
+                        inRoute(7, "filters[0]", "StripPrefx=1", "unknown filter", "StripPrefix")),
+                filterRow(
                         "Spring Cloud Gateway's rate limiter, whose Redis is not there",
-                        """
-                        weir.backends.orders.uri: http://orders:8080
-                        spring.cloud.gateway.server.webflux.routes:
-                          - id: orders
-                            uri: backend://orders
-                            predicates: [Path=/orders/**]
-                            filters:
-                              - RequestRateLimiter=1
-                        """,
-                        problem(
+                        "- RequestRateLimiter=1",
+                        inRoute(
                                 7,
-                                "spring.cloud.gateway.server.webflux.routes[0].filters[0]",
+                                "filters[0]",
                                 "RequestRateLimiter=1",
                                 "needs a RateLimiter, which only an extension can bring; or use weir.routes.<id>.rate-limit")),
                 routeRow(
@@ -300,110 +271,52 @@ class MalformedRoutesTest {
                         "{ id: orders, uri: 'backend://orders', predicates: ['Path=/a'], filters: ['', {args: {parts: 1}}] }",
                         inRoute("filters[0]", "", "expected: the name of a filter"),
                         inRoute("filters[1].name", null, "missing")),
-                row(
+                predicateRow(
                         "a filter among the predicates",
-                        """
-                        weir.backends.orders.uri: http://orders:8080
-                        spring.cloud.gateway.server.webflux.routes:
-                          - id: orders
-                            uri: backend://orders
-                            predicates:
-                              - StripPrefix=1
-                        """,
-                        problem(
-                                6,
-                                "spring.cloud.gateway.server.webflux.routes[0].predicates[0]",
-                                "StripPrefix=1",
-                                "a filter, not a predicate")),
-                row(
+                        "- StripPrefix=1",
+                        inRoute(6, "predicates[0]", "StripPrefix=1", "a filter, not a predicate")),
+                predicateRow(
                         "a predicate without arguments",
-                        """
-                        weir.backends.orders.uri: http://orders:8080
-                        spring.cloud.gateway.server.webflux.routes:
-                          - id: orders
-                            uri: backend://orders
-                            predicates:
-                              - Path
-                        """,
-                        problem(
-                                6,
-                                "spring.cloud.gateway.server.webflux.routes[0].predicates[0]",
-                                "Path",
-                                "expected: a name and arguments, such as Path=/orders/**")),
-                row(
+                        "- Path",
+                        inRoute(6, "predicates[0]", "Path", "expected: a name and arguments, such as Path=/orders/**")),
+                predicateRow(
                         "a path pattern that does not parse",
-                        """
-                        weir.backends.orders.uri: http://orders:8080
-                        spring.cloud.gateway.server.webflux.routes:
-                          - id: orders
-                            uri: backend://orders
-                            predicates:
-                              - Path=/orders/{id
-                        """,
-                        problem(
+                        "- Path=/orders/{id",
+                        inRoute(
                                 6,
-                                "spring.cloud.gateway.server.webflux.routes[0].predicates[0]",
+                                "predicates[0]",
                                 "Path=/orders/{id",
                                 "Expected close capture character after variable name }; expected: Path=patterns,matchTrailingSlash")),
-                row(
+                predicateRow(
                         "a regular expression that does not compile",
-                        """
-                        weir.backends.orders.uri: http://orders:8080
-                        spring.cloud.gateway.server.webflux.routes:
-                          - id: orders
-                            uri: backend://orders
-                            predicates:
-                              - "Header=X-Version, ["
-                        """,
-                        problem(
+                        "- \"Header=X-Version, [\"",
+                        inRoute(
                                 6,
-                                "spring.cloud.gateway.server.webflux.routes[0].predicates[0]",
+                                "predicates[0]",
                                 "Header=X-Version, [",
                                 "not a regular expression: Unclosed character class; expected: Header=header,regexp")),
-                row(
+                predicateRow(
                         "a date that is none",
-                        """
-                        weir.backends.orders.uri: http://orders:8080
-                        spring.cloud.gateway.server.webflux.routes:
-                          - id: orders
-                            uri: backend://orders
-                            predicates:
-                              - After=tomorrow
-                        """,
-                        problem(
+                        "- After=tomorrow",
+                        inRoute(
                                 6,
-                                "spring.cloud.gateway.server.webflux.routes[0].predicates[0]",
+                                "predicates[0]",
                                 "After=tomorrow",
                                 "datetime: Text 'tomorrow' could not be parsed at index 0; expected: After=datetime")),
-                row(
+                predicateRow(
                         "a network that is none",
-                        """
-                        weir.backends.orders.uri: http://orders:8080
-                        spring.cloud.gateway.server.webflux.routes:
-                          - id: orders
-                            uri: backend://orders
-                            predicates:
-                              - RemoteAddr=1.2.3.4/99
-                        """,
-                        problem(
+                        "- RemoteAddr=1.2.3.4/99",
+                        inRoute(
                                 6,
-                                "spring.cloud.gateway.server.webflux.routes[0].predicates[0]",
+                                "predicates[0]",
                                 "RemoteAddr=1.2.3.4/99",
                                 "IPv4 requires the subnet prefix to be in range of [0,32]. The prefix was: 99; expected: RemoteAddr=sources")),
-                row(
+                filterRow(
                         "a number that is none",
-                        """
-                        weir.backends.orders.uri: http://orders:8080
-                        spring.cloud.gateway.server.webflux.routes:
-                          - id: orders
-                            uri: backend://orders
-                            predicates: [Path=/orders/**]
-                            filters:
-                              - StripPrefix=one
-                        """,
-                        problem(
+                        "- StripPrefix=one",
+                        inRoute(
                                 7,
-                                "spring.cloud.gateway.server.webflux.routes[0].filters[0]",
+                                "filters[0]",
                                 "StripPrefix=one",
                                 "parts: expected a whole number; expected: StripPrefix=parts")),
                 row(
@@ -418,9 +331,9 @@ class MalformedRoutesTest {
                               - SetPath=/{shop}/{id}
                               - AddRequestHeader=X-Part, {part}
                         """,
-                        problem(
+                        inRoute(
                                 7,
-                                "spring.cloud.gateway.server.webflux.routes[0].filters[0]",
+                                "filters[0]",
                                 "SetPath=/{shop}/{id}",
                                 "route orders: no value for {id} in every request; expected: of variables {part}, {shop}")),
                 row(
@@ -450,37 +363,23 @@ class MalformedRoutesTest {
                               - PrefixPath=api
                               - SetPath={id}
                         """,
-                        problem(
-                                7,
-                                "spring.cloud.gateway.server.webflux.routes[0].filters[0]",
-                                "PrefixPath=api",
-                                "route orders: expected: a path that starts with /"),
-                        problem(
-                                8,
-                                "spring.cloud.gateway.server.webflux.routes[0].filters[1]",
-                                "SetPath={id}",
-                                "route orders: expected: a path that starts with /")),
-                row(
+                        inRoute(7, "filters[0]", "PrefixPath=api", "route orders: expected: a path that starts with /"),
+                        inRoute(8, "filters[1]", "SetPath={id}", "route orders: expected: a path that starts with /")),
+                filterRow(
                         "a group that the regular expression does not have",
                         """
-                        weir.backends.orders.uri: http://orders:8080
-                        spring.cloud.gateway.server.webflux.routes:
-                          - id: orders
-                            uri: backend://orders
-                            predicates: [Path=/orders/**]
-                            filters:
-                              - RewritePath=/orders/(?<rest>.*), /$\\{tail}
-                              - RewritePath=/orders/(?<rest>.*), /$\\{rest}
-                              - RewriteResponseHeader=Location, /(.*), /$2
+                        - RewritePath=/orders/(?<rest>.*), /$\\{tail}
+                        - RewritePath=/orders/(?<rest>.*), /$\\{rest}
+                        - RewriteResponseHeader=Location, /(.*), /$2
                         """,
-                        problem(
+                        inRoute(
                                 7,
-                                "spring.cloud.gateway.server.webflux.routes[0].filters[0]",
+                                "filters[0]",
                                 "RewritePath=/orders/(?<rest>.*), /$\\{tail}",
                                 "No group with name {tail}; expected: RewritePath=regexp,replacement"),
-                        problem(
+                        inRoute(
                                 9,
-                                "spring.cloud.gateway.server.webflux.routes[0].filters[2]",
+                                "filters[2]",
                                 "RewriteResponseHeader=Location, /(.*), /$2",
                                 "No group 2; expected: RewriteResponseHeader=name,regexp,replacement")),
                 row(
@@ -493,136 +392,69 @@ class MalformedRoutesTest {
                             predicates: [Path=/orders/**]
                             metadata: { cors: { allowedOrigins: "*" } }
                         """,
-                        problem(
-                                6,
-                                "spring.cloud.gateway.server.webflux.routes[0].metadata.cors",
-                                null,
-                                "without effect; use weir.routes.orders.cors")),
-                row(
+                        inRoute(6, "metadata.cors", null, "without effect; use weir.routes.orders.cors")),
+                filterRow(
                         "an argument too many, which Spring Cloud Gateway would ignore",
-                        """
-                        weir.backends.orders.uri: http://orders:8080
-                        spring.cloud.gateway.server.webflux.routes:
-                          - id: orders
-                            uri: backend://orders
-                            predicates: [Path=/orders/**]
-                            filters:
-                              - StripPrefix=1,2
-                        """,
-                        problem(
-                                7,
-                                "spring.cloud.gateway.server.webflux.routes[0].filters[0]",
-                                "StripPrefix=1,2",
-                                "too many arguments; expected: StripPrefix=parts")),
-                row(
+                        "- StripPrefix=1,2",
+                        inRoute(7, "filters[0]", "StripPrefix=1,2", "too many arguments; expected: StripPrefix=parts")),
+                filterRow(
                         "an argument that is missing",
-                        """
-                        weir.backends.orders.uri: http://orders:8080
-                        spring.cloud.gateway.server.webflux.routes:
-                          - id: orders
-                            uri: backend://orders
-                            predicates: [Path=/orders/**]
-                            filters:
-                              - AddRequestHeader=X-Edge
-                        """,
-                        problem(
+                        "- AddRequestHeader=X-Edge",
+                        inRoute(
                                 7,
-                                "spring.cloud.gateway.server.webflux.routes[0].filters[0]",
+                                "filters[0]",
                                 "AddRequestHeader=X-Edge",
                                 "value must not be empty; expected: AddRequestHeader=name,value")),
-                row(
+                filterRow(
                         "an argument by a misspelt name, which Spring Cloud Gateway would ignore",
                         """
-                        weir.backends.orders.uri: http://orders:8080
-                        spring.cloud.gateway.server.webflux.routes:
-                          - id: orders
-                            uri: backend://orders
-                            predicates: [Path=/orders/**]
-                            filters:
-                              - name: StripPrefix
-                                args: { part: 2 }
+                        - name: StripPrefix
+                          args: { part: 2 }
                         """,
-                        problem(
-                                7,
-                                "spring.cloud.gateway.server.webflux.routes[0].filters[0]",
-                                "StripPrefix",
-                                "unknown argument part; expected: StripPrefix=parts")),
-                row(
+                        inRoute(7, "filters[0]", "StripPrefix", "unknown argument part; expected: StripPrefix=parts")),
+                filterRow(
                         "a definition with a misspelt property",
                         """
-                        weir.backends.orders.uri: http://orders:8080
-                        spring.cloud.gateway.server.webflux.routes:
-                          - id: orders
-                            uri: backend://orders
-                            predicates: [Path=/orders/**]
-                            filters:
-                              - name: StripPrefix
-                                arg: { parts: 2 }
+                        - name: StripPrefix
+                          arg: { parts: 2 }
                         """,
-                        problem(
-                                8,
-                                "spring.cloud.gateway.server.webflux.routes[0].filters[0].arg",
-                                null,
-                                "unknown property",
-                                "args")),
-                row(
+                        inRoute(8, "filters[0].arg", null, "unknown property", "args")),
+                filterRow(
                         "a secret in bad arguments, which is not shown",
-                        """
-                        weir.backends.orders.uri: http://orders:8080
-                        spring.cloud.gateway.server.webflux.routes:
-                          - id: orders
-                            uri: backend://orders
-                            predicates: [Path=/orders/**]
-                            filters:
-                              - "AddRequestHeader=Authorization, Bearer hunter2, again"
-                        """,
-                        problem(
+                        "- \"AddRequestHeader=Authorization, Bearer hunter2, again\"",
+                        inRoute(
                                 7,
-                                "spring.cloud.gateway.server.webflux.routes[0].filters[0]",
+                                "filters[0]",
                                 "AddRequestHeader=******",
                                 "bad arguments; expected: AddRequestHeader=name,value")),
-                row(
+                filterRow(
                         "a word that is not one of the choice",
-                        """
-                        weir.backends.orders.uri: http://orders:8080
-                        spring.cloud.gateway.server.webflux.routes:
-                          - id: orders
-                            uri: backend://orders
-                            predicates: [Path=/orders/**]
-                            filters:
-                              - DedupeResponseHeader=Vary, RETAIN
-                        """,
-                        problem(
+                        "- DedupeResponseHeader=Vary, RETAIN",
+                        inRoute(
                                 7,
-                                "spring.cloud.gateway.server.webflux.routes[0].filters[0]",
+                                "filters[0]",
                                 "DedupeResponseHeader=Vary, RETAIN",
                                 "strategy: expected RETAIN_FIRST, RETAIN_LAST or RETAIN_UNIQUE; expected: DedupeResponseHeader=name,strategy")),
-                row(
+                filterRow(
                         "Spring Cloud Gateway's own protections",
                         """
-                        weir.backends.orders.uri: http://orders:8080
-                        spring.cloud.gateway.server.webflux.routes:
-                          - id: orders
-                            uri: backend://orders
-                            predicates: [Path=/orders/**]
-                            filters:
-                              - Retry=3
-                              - CircuitBreaker=orders
-                              - RequestSize=5MB
+                        - Retry=3
+                        - CircuitBreaker=orders
+                        - RequestSize=5MB
                         """,
-                        problem(
+                        inRoute(
                                 7,
-                                "spring.cloud.gateway.server.webflux.routes[0].filters[0]",
+                                "filters[0]",
                                 "Retry=3",
                                 "not on a backend:// route; use weir.routes.orders.retry and weir.backends.orders.retry-budget"),
-                        problem(
+                        inRoute(
                                 8,
-                                "spring.cloud.gateway.server.webflux.routes[0].filters[1]",
+                                "filters[1]",
                                 "CircuitBreaker=orders",
                                 "not on a backend:// route; use weir.backends.orders.circuit-breaker and weir.routes.orders.fallback"),
-                        problem(
+                        inRoute(
                                 9,
-                                "spring.cloud.gateway.server.webflux.routes[0].filters[2]",
+                                "filters[2]",
                                 "RequestSize=5MB",
                                 "not on a backend:// route; use weir.edge.max-body-size")),
                 row(
@@ -640,20 +472,12 @@ class MalformedRoutesTest {
                                 "spring.cloud.gateway.server.webflux.default-filters[0]",
                                 "Retry",
                                 "not on a backend:// route; use weir.routes.<id>.retry and weir.backends.<name>.retry-budget")),
-                row(
+                filterRow(
                         "a filter that this gateway lacks something for",
-                        """
-                        weir.backends.orders.uri: http://orders:8080
-                        spring.cloud.gateway.server.webflux.routes:
-                          - id: orders
-                            uri: backend://orders
-                            predicates: [Path=/orders/**]
-                            filters:
-                              - RequestRateLimiter=10
-                        """,
-                        problem(
+                        "- RequestRateLimiter=10",
+                        inRoute(
                                 7,
-                                "spring.cloud.gateway.server.webflux.routes[0].filters[0]",
+                                "filters[0]",
                                 "RequestRateLimiter=10",
                                 "needs a RateLimiter, which only an extension can bring; or use weir.routes.<id>.rate-limit")));
     }

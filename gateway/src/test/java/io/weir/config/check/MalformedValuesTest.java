@@ -1,6 +1,7 @@
 package io.weir.config.check;
 
 import static io.weir.config.check.MalformedConfiguration.backendRow;
+import static io.weir.config.check.MalformedConfiguration.inBackend;
 import static io.weir.config.check.MalformedConfiguration.problem;
 import static io.weir.config.check.MalformedConfiguration.row;
 
@@ -266,39 +267,32 @@ class MalformedValuesTest {
                 backendRow(
                         "a duration below its range",
                         "deadline: 0ms",
-                        problem(5, "weir.backends.orders.deadline", "0ms", "expected: 1ms to 10m")),
+                        inBackend("deadline", "0ms", "expected: 1ms to 10m")),
                 backendRow(
                         "a duration above its range",
                         "deadline: 11m",
-                        problem(5, "weir.backends.orders.deadline", "11m", "expected: 1ms to 10m")),
+                        inBackend("deadline", "11m", "expected: 1ms to 10m")),
                 backendRow(
                         "no duration",
                         "deadline: soon",
-                        problem(5, "weir.backends.orders.deadline", "soon", "expected: a duration, 1ms to 10m")),
+                        inBackend("deadline", "soon", "expected: a duration, 1ms to 10m")),
                 backendRow(
                         "a duration without a unit, which Spring Boot would take for milliseconds",
                         "deadline: 3",
-                        problem(
-                                5,
-                                "weir.backends.orders.deadline",
-                                "3",
-                                "without a unit, such as ms or s; expected: a duration, 1ms to 10m")),
+                        inBackend(
+                                "deadline", "3", "without a unit, such as ms or s; expected: a duration, 1ms to 10m")),
                 backendRow(
                         "a duration with a comma",
                         "deadline: 1,5s",
-                        problem(5, "weir.backends.orders.deadline", "1,5s", "expected: a duration, 1ms to 10m")),
+                        inBackend("deadline", "1,5s", "expected: a duration, 1ms to 10m")),
                 backendRow(
                         "a list in place of a duration, which Spring Boot would ignore",
                         "deadline: [800ms]",
-                        problem(
-                                5,
-                                "weir.backends.orders.deadline[0]",
-                                "800ms",
-                                "expected: a single value, a duration, 1ms to 10m")),
+                        inBackend("deadline[0]", "800ms", "expected: a single value, a duration, 1ms to 10m")),
                 backendRow(
                         "a value that is empty, for which Spring Boot would take the default",
                         "deadline:",
-                        problem(5, "weir.backends.orders.deadline", null, "empty; expected: a duration, 1ms to 10m")),
+                        inBackend("deadline", null, "empty; expected: a duration, 1ms to 10m")),
                 row(
                         "an endpoint that is none",
                         """
@@ -321,54 +315,33 @@ class MalformedValuesTest {
                 backendRow(
                         "a whole number below its range",
                         "bulkhead: { max-concurrent-calls: 0 }",
-                        problem(
-                                5,
-                                "weir.backends.orders.bulkhead.max-concurrent-calls",
-                                "0",
-                                "expected: 1 to 1000000")),
+                        inBackend("bulkhead.max-concurrent-calls", "0", "expected: 1 to 1000000")),
                 backendRow(
                         "a fraction, which Spring Boot would cut off",
                         "bulkhead: { max-concurrent-calls: 64.7 }",
-                        problem(
-                                5,
-                                "weir.backends.orders.bulkhead.max-concurrent-calls",
+                        inBackend(
+                                "bulkhead.max-concurrent-calls",
                                 "64.7",
                                 "expected: a whole number or auto, 1 to 1000000")),
                 backendRow(
                         "a word in place of a number or auto",
                         "bulkhead: { max-wait-duration: automatic }",
-                        problem(
-                                5,
-                                "weir.backends.orders.bulkhead.max-wait-duration",
-                                "automatic",
-                                "expected: a duration or auto, 0 to 1m")),
+                        inBackend("bulkhead.max-wait-duration", "automatic", "expected: a duration or auto, 0 to 1m")),
                 backendRow(
                         "a number that does not fit",
                         "max-streams: 99999999999",
-                        problem(
-                                5,
-                                "weir.backends.orders.max-streams",
-                                "99999999999",
-                                "expected: a whole number, 1 to 1000000")),
+                        inBackend("max-streams", "99999999999", "expected: a whole number, 1 to 1000000")),
                 backendRow(
                         "a word in place of a number",
                         "max-streams: many",
-                        problem(
-                                5,
-                                "weir.backends.orders.max-streams",
-                                "many",
-                                "expected: a whole number, 1 to 1000000")),
+                        inBackend("max-streams", "many", "expected: a whole number, 1 to 1000000")),
                 backendRow(
                         "a share of one in place of percent",
                         "circuit-breaker: { failure-rate-threshold: 0, slow-call-rate-threshold: 150 }",
-                        problem(
-                                5,
-                                "weir.backends.orders.circuit-breaker.failure-rate-threshold",
-                                "0",
-                                "expected: more than 0 to 100 percent"),
-                        problem(
-                                5,
-                                "weir.backends.orders.circuit-breaker.slow-call-rate-threshold",
+                        inBackend(
+                                "circuit-breaker.failure-rate-threshold", "0", "expected: more than 0 to 100 percent"),
+                        inBackend(
+                                "circuit-breaker.slow-call-rate-threshold",
                                 "150",
                                 "expected: more than 0 to 100 percent")),
                 row("no number at all", """
@@ -378,13 +351,12 @@ class MalformedValuesTest {
                 backendRow(
                         "a word that is not one of the choice",
                         "protocol: h3",
-                        problem(5, "weir.backends.orders.protocol", "h3", "expected: http1 or h2", "h2")),
+                        inBackend("protocol", "h3", "expected: http1 or h2", "h2")),
                 backendRow(
                         "a word of Resilience4j's",
                         "circuit-breaker: { sliding-window-type: COUNT }",
-                        problem(
-                                5,
-                                "weir.backends.orders.circuit-breaker.sliding-window-type",
+                        inBackend(
+                                "circuit-breaker.sliding-window-type",
                                 "COUNT",
                                 "expected: TIME_BASED or COUNT_BASED",
                                 "COUNT_BASED")),
@@ -416,118 +388,70 @@ class MalformedValuesTest {
                           allow-unprotected-routes: maybe
                         """,
                         problem(2, "weir.allow-unprotected-routes", "maybe", "expected: true or false")),
-                row(
+                backendRow(
                         "an element of a list",
                         """
-                        weir:
-                          backends:
-                            orders:
-                              uri: http://orders:8080
-                              circuit-breaker:
-                                record-statuses:
-                                  - 500
-                                  - 200
-                                  - teapot
+                        circuit-breaker:
+                          record-statuses:
+                            - 500
+                            - 200
+                            - teapot
                         """,
-                        problem(
-                                8,
-                                "weir.backends.orders.circuit-breaker.record-statuses[1]",
-                                "200",
-                                "expected: 400 to 599"),
-                        problem(
+                        inBackend(8, "circuit-breaker.record-statuses[1]", "200", "expected: 400 to 599"),
+                        inBackend(
                                 9,
-                                "weir.backends.orders.circuit-breaker.record-statuses[2]",
+                                "circuit-breaker.record-statuses[2]",
                                 "teapot",
                                 "expected: a whole number, 400 to 599")),
                 backendRow(
                         "an element of a list in one text",
                         "circuit-breaker: { record-statuses: \"500, 600\" }",
-                        problem(
-                                5,
-                                "weir.backends.orders.circuit-breaker.record-statuses",
-                                "600",
-                                "expected: 400 to 599")),
-                row(
+                        inBackend("circuit-breaker.record-statuses", "600", "expected: 400 to 599")),
+                backendRow(
                         "a map in place of a list, which Spring Boot would ignore",
                         """
-                        weir:
-                          backends:
-                            orders:
-                              uri: http://orders:8080
-                              circuit-breaker:
-                                record-statuses: { a: 500 }
+                        circuit-breaker:
+                          record-statuses: { a: 500 }
                         """,
-                        problem(
+                        inBackend(
                                 6,
-                                "weir.backends.orders.circuit-breaker.record-statuses.a",
+                                "circuit-breaker.record-statuses.a",
                                 null,
                                 "expected: a list of values, each a whole number, 400 to 599")),
                 backendRow(
                         "a path that is none",
                         "recovery: { health-path: health }",
-                        problem(
-                                5,
-                                "weir.backends.orders.recovery.health-path",
-                                "health",
-                                "expected: a path that starts with /")),
+                        inBackend("recovery.health-path", "health", "expected: a path that starts with /")),
                 backendRow(
                         "a health check without a path",
                         "health-check: { interval: 1s, timeout: 2s }",
-                        problem(
-                                5,
-                                "weir.backends.orders.health-check.path",
-                                null,
-                                "missing; expected: text, a path that starts with /"),
-                        problem(
-                                5,
-                                "weir.backends.orders.health-check.timeout",
-                                "2s",
-                                "expected: at most the interval, 1s")),
-                row(
+                        inBackend("health-check.path", null, "missing; expected: text, a path that starts with /"),
+                        inBackend("health-check.timeout", "2s", "expected: at most the interval, 1s")),
+                backendRow(
                         "a health check with values out of range",
                         """
-                        weir:
-                          backends:
-                            orders:
-                              uri: http://orders:8080
-                              health-check:
-                                path: up
-                                interval: 5
-                                timeout: 5ms
-                                healthy-threshold: 0
-                                unhealthy-threshold: 101
-                                expected-statuses: [ 200, 600 ]
+                        health-check:
+                          path: up
+                          interval: 5
+                          timeout: 5ms
+                          healthy-threshold: 0
+                          unhealthy-threshold: 101
+                          expected-statuses: [ 200, 600 ]
                         """,
-                        problem(
-                                6,
-                                "weir.backends.orders.health-check.path",
-                                "up",
-                                "expected: a path that starts with /"),
-                        problem(
+                        inBackend(6, "health-check.path", "up", "expected: a path that starts with /"),
+                        inBackend(
                                 7,
-                                "weir.backends.orders.health-check.interval",
+                                "health-check.interval",
                                 "5",
                                 "without a unit, such as ms or s; expected: a duration, 100ms to 10m"),
-                        problem(8, "weir.backends.orders.health-check.timeout", "5ms", "expected: 10ms to 1m"),
-                        problem(9, "weir.backends.orders.health-check.healthy-threshold", "0", "expected: 1 to 100"),
-                        problem(
-                                10,
-                                "weir.backends.orders.health-check.unhealthy-threshold",
-                                "101",
-                                "expected: 1 to 100"),
-                        problem(
-                                11,
-                                "weir.backends.orders.health-check.expected-statuses[1]",
-                                "600",
-                                "expected: 200 to 599")),
+                        inBackend(8, "health-check.timeout", "5ms", "expected: 10ms to 1m"),
+                        inBackend(9, "health-check.healthy-threshold", "0", "expected: 1 to 100"),
+                        inBackend(10, "health-check.unhealthy-threshold", "101", "expected: 1 to 100"),
+                        inBackend(11, "health-check.expected-statuses[1]", "600", "expected: 200 to 599")),
                 backendRow(
                         "an address and instances",
                         "instances: [ { uri: http://a:8080 } ]",
-                        problem(
-                                5,
-                                "weir.backends.orders.instances",
-                                null,
-                                "expected: one of uri, instances and discovery")),
+                        inBackend("instances", null, "expected: one of uri, instances and discovery")),
                 row(
                         "an address and a discovery",
                         """
@@ -605,47 +529,31 @@ class MalformedValuesTest {
                                 "weir.backends.orders.instances[0].uri",
                                 null,
                                 "missing; expected: a URI such as http://orders:8080")),
-                row(
+                backendRow(
                         "a policy of load balancing that does not exist, and numbers out of range",
                         """
-                        weir:
-                          backends:
-                            orders:
-                              uri: http://orders:8080
-                              load-balancing:
-                                policy: random
-                                slow-start: 2h
-                                max-concurrent-calls-per-instance: 0
+                        load-balancing:
+                          policy: random
+                          slow-start: 2h
+                          max-concurrent-calls-per-instance: 0
                         """,
-                        problem(
-                                6,
-                                "weir.backends.orders.load-balancing.policy",
-                                "random",
-                                "expected: least-latency, round-robin or hash"),
-                        problem(7, "weir.backends.orders.load-balancing.slow-start", "2h", "expected: 0 to 1h"),
-                        problem(
-                                8,
-                                "weir.backends.orders.load-balancing.max-concurrent-calls-per-instance",
-                                "0",
-                                "expected: 1 to 1000000")),
+                        inBackend(6, "load-balancing.policy", "random", "expected: least-latency, round-robin or hash"),
+                        inBackend(7, "load-balancing.slow-start", "2h", "expected: 0 to 1h"),
+                        inBackend(
+                                8, "load-balancing.max-concurrent-calls-per-instance", "0", "expected: 1 to 1000000")),
                 backendRow(
                         "a hash without a key",
                         "load-balancing: { policy: hash }",
-                        problem(5, "weir.backends.orders.load-balancing.policy", "hash", "expected: also a hash-key")),
+                        inBackend("load-balancing.policy", "hash", "expected: also a hash-key")),
                 backendRow(
                         "a hash key without a hash",
                         "load-balancing: { hash-key: \"cookie:SESSION\" }",
-                        problem(
-                                5,
-                                "weir.backends.orders.load-balancing.hash-key",
-                                "cookie:SESSION",
-                                "expected: also policy: hash")),
+                        inBackend("load-balancing.hash-key", "cookie:SESSION", "expected: also policy: hash")),
                 backendRow(
                         "a hash key of an unknown kind",
                         "load-balancing: { policy: hash, hash-key: \"query:user\" }",
-                        problem(
-                                5,
-                                "weir.backends.orders.load-balancing.hash-key",
+                        inBackend(
+                                "load-balancing.hash-key",
                                 "query:user",
                                 "expected: client-address, header:NAME or cookie:NAME")),
                 row(
@@ -691,30 +599,18 @@ class MalformedValuesTest {
                 backendRow(
                         "a number in base 8",
                         "max-streams: 0100",
-                        problem(
-                                5,
-                                "weir.backends.orders.max-streams",
-                                "0100",
-                                "YAML reads this as a number in base 8; put it in quotes")),
+                        inBackend("max-streams", "0100", "YAML reads this as a number in base 8; put it in quotes")),
                 backendRow(
                         "a number in base 60",
                         "deadline: 1:30",
-                        problem(
-                                5,
-                                "weir.backends.orders.deadline",
-                                "1:30",
-                                "YAML reads this as a number in base 60; put it in quotes"),
-                        problem(
-                                5,
-                                "weir.backends.orders.deadline",
-                                "90",
-                                "without a unit, such as ms or s; expected: a duration, 1ms to 10m")),
+                        inBackend("deadline", "1:30", "YAML reads this as a number in base 60; put it in quotes"),
+                        inBackend(
+                                "deadline", "90", "without a unit, such as ms or s; expected: a duration, 1ms to 10m")),
                 backendRow(
                         "a placeholder without a value",
                         "deadline: ${ORDERS_DEADLINE_THAT_IS_NOT_SET}",
-                        problem(
-                                5,
-                                "weir.backends.orders.deadline",
+                        inBackend(
+                                "deadline",
                                 "${ORDERS_DEADLINE_THAT_IS_NOT_SET}",
                                 "the placeholder ORDERS_DEADLINE_THAT_IS_NOT_SET has no value")),
                 row(
@@ -763,9 +659,8 @@ class MalformedValuesTest {
                 backendRow(
                         "a placeholder with a bad default",
                         "deadline: ${ORDERS_DEADLINE_THAT_IS_NOT_SET:soon}",
-                        problem(
-                                5,
-                                "weir.backends.orders.deadline",
+                        inBackend(
+                                "deadline",
                                 "${ORDERS_DEADLINE_THAT_IS_NOT_SET:soon} = soon",
                                 "expected: a duration, 1ms to 10m")),
                 row(

@@ -32,7 +32,7 @@ import java.util.Map;
 class Chaos extends Experiment {
 
     private static final String ROUTE = "route";
-    private static final String NEIGHBOUR = "neighbour";
+    private static final String NEIGHBOUR = NeighbourLoad.NEIGHBOUR;
     /** The run ends each fault. If it dies, the fault heals by itself that much later. */
     private static final int SPARE_SECONDS = ChaosOptions.SPARE_SECONDS;
 
@@ -94,9 +94,7 @@ class Chaos extends Experiment {
         }
         require(context, fault, judge.recovery(after, load.endMillis(phase)));
         context.fact(fault + ".calls", (double) calls, "calls");
-        context.fact(fault + ".neighbour.success", neighbour.successPercent(), "%");
-        context.fact(fault + ".neighbour.p99.calm", calm.percentile(99), "ms");
-        context.fact(fault + ".neighbour.p99", neighbour.percentile(99), "ms");
+        NeighbourLoad.recordNeighbour(load, phase, fault + '.', context);
         context.fact(fault + ".route.success", during.successPercent(), "%");
         context.fact(fault + ".route.p50", during.percentile(50), "ms");
         context.fact(fault + ".route.longest", during.percentile(100), "ms");

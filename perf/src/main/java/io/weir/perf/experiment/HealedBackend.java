@@ -6,10 +6,7 @@ import io.weir.perf.result.Requests;
 import io.weir.perf.run.Experiment;
 import io.weir.perf.run.Experiment.Measures;
 import io.weir.perf.run.ExperimentContext;
-import io.weir.perf.run.Host;
 import io.weir.perf.run.LoadAssertion;
-import io.weir.perf.run.RunningServer;
-import io.weir.perf.run.TestServers;
 import io.weir.perf.run.TestServers.GatewayUnderTest;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -56,7 +53,10 @@ final class HealedBackend extends Experiment {
 
     @Override
     public void run(ExperimentContext context) throws InterruptedException {
-        GatewayUnderTest tested = context.isRemote() ? context.servers().localGateway() : swallowing(context);
+        // Here the backend never answers the requests that came while it hung.
+        GatewayUnderTest tested = context.isRemote()
+                ? context.servers().localGateway()
+                : context.servers().gatewayOf(PeerBackends.startSick("sick", context));
         if (context.isRemote()) {
             context.note("When it heals, the simulator answers the requests that it held: a probe that hangs then"
                     + " succeeds at once, so the wait for the next probe is not measured.");
@@ -85,14 +85,6 @@ final class HealedBackend extends Experiment {
             context.fact("recovery.median." + length + "s", Requests.median(seconds), "s");
             context.fact("recovery.worst." + length + "s", Collections.max(seconds), "s");
         });
-    }
-
-    /** The gateway before a backend that never answers what came while it hung. */
-    private static GatewayUnderTest swallowing(ExperimentContext context) throws InterruptedException {
-        RunningServer backend = PeerComparison.startSick("sick", Host.freePort(), context);
-        RunningServer gateway = context.servers().gateway("local.yml", backend, backend);
-        TestServers.awaitReadiness(context.processes(), gateway);
-        return new GatewayUnderTest(context.servers().ready(gateway, "/mvc/work"), backend);
     }
 
     /** From the heal to the first of 100 consecutive requests of which 99 succeed; NaN if there are none. */

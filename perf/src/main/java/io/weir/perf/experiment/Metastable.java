@@ -8,6 +8,7 @@ import io.weir.perf.run.ExperimentContext;
 import io.weir.perf.run.LoadAssertion;
 import io.weir.perf.run.RunningServer;
 import io.weir.perf.run.TestServers;
+import io.weir.perf.run.TestServers.GatewayUnderTest;
 import java.util.List;
 
 /**
@@ -49,10 +50,9 @@ final class Metastable extends Experiment {
         RunningServer direct = servers.ready(servers.poolBackend(), "/work");
         measure("direct", direct, "/work", context);
         context.stop(direct);
-        RunningServer backend = servers.poolBackend();
-        RunningServer gateway = servers.gateway("local.yml", backend, backend);
-        measure("gateway", servers.ready(gateway, "/mvc/work"), "/mvc/work", context);
-        context.stop(gateway, backend);
+        GatewayUnderTest tested = servers.gatewayOf(servers.poolBackend());
+        measure("gateway", tested.gateway(), "/mvc/work", context);
+        context.stop(tested.gateway(), tested.backend());
     }
 
     private static void measure(String label, RunningServer door, String path, ExperimentContext context)

@@ -29,15 +29,22 @@ record NeighbourLoad(Phases phases, int sickRate, int neighbourRate, int overloa
      * Records the figures of a fault; {@code phase} is that of the fault, between a calm one and one after.
      */
     static void recordFault(PhasedLoad load, int phase, String prefix, ExperimentContext context) {
-        Requests neighbour = load.requests(phase, NEIGHBOUR);
-        Requests calm = load.requests(phase - 1, NEIGHBOUR);
         Requests sick = load.requests(phase, SICK);
-        context.fact(prefix + "neighbour.success", neighbour.successPercent(), "%");
-        context.fact(prefix + "neighbour.p99.calm", calm.percentile(99), "ms");
-        context.fact(prefix + "neighbour.p99", neighbour.percentile(99), "ms");
+        recordNeighbour(load, phase, prefix, context);
         context.fact(prefix + "sick.success", sick.successPercent(), "%");
         context.fact(prefix + "sick.p50", sick.percentile(50), "ms");
         context.fact(prefix + "sick.p99", sick.percentile(99), "ms");
         context.fact(prefix + "sick.healed", load.requests(phase + 1, SICK).successPercent(), "%");
+    }
+
+    /** Records the neighbour's figures in a fault, and in the calm phase before it. */
+    static void recordNeighbour(PhasedLoad load, int phase, String prefix, ExperimentContext context) {
+        Requests during = load.requests(phase, NEIGHBOUR);
+        context.fact(prefix + "neighbour.success", during.successPercent(), "%");
+        context.fact(
+                prefix + "neighbour.p99.calm",
+                load.requests(phase - 1, NEIGHBOUR).percentile(99),
+                "ms");
+        context.fact(prefix + "neighbour.p99", during.percentile(99), "ms");
     }
 }

@@ -5,21 +5,13 @@ import io.weir.perf.run.Experiment;
 import io.weir.perf.run.Experiment.Measures;
 import io.weir.perf.run.ExperimentContext;
 import io.weir.perf.run.Host;
-import io.weir.perf.run.HttpControl;
-import io.weir.perf.run.ManagedProcess;
 import io.weir.perf.run.PeerProxy;
 import io.weir.perf.run.PeerProxy.Places;
-import io.weir.perf.run.Processes.Role;
 import io.weir.perf.run.RunningServer;
-import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.net.InetAddress;
-import java.net.InetSocketAddress;
-import java.net.Socket;
+import io.weir.perf.run.Wrk;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -48,7 +40,6 @@ import java.util.stream.Stream;
 class PeerComparison extends Experiment {
 
     static final String HANG = "hang";
-    private static final String WRK = "wrk";
     private static final int MIN_WARM_UP_SECONDS = 5;
 
     /**
@@ -89,33 +80,23 @@ class PeerComparison extends Experiment {
 
     @Override
     public List<String> missingTools() {
-        Stream<String> wrk = Host.has(WRK)
-                ? Stream.empty()
-                : Stream.of("Without wrk there are no figures of forwarding, refusal and memory: apt-get install wrk.");
-        Stream<String> peers = extent(true).peers().stream()
-                .filter(peer -> !peer.isInstalled())
-                .map(PeerProxy::missingSentence);
-        return Stream.concat(peers, wrk).toList();
+        return Stream.concat(PeerProxy.missing(extent(true).peers()), Wrk.missing("forwarding, refusal and memory"))
+                .toList();
     }
 
     @Override
     public void run(ExperimentContext context) throws InterruptedException {
         ComparisonExtent extent = extent(context.quick());
-        int openFiles = openFiles();
-        // A process has other files and callers, too.
-        int waiting = Math.min(extent.waiting(), openFiles / 2 - 500);
-        describe(extent, openFiles, waiting, context);
-        // Bound without listening: no other process gets this port, and connections to it fail.
-        try (Socket gone = new Socket()) {
-            gone.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
-            int served = startServed(context);
+        try (PeerBackends backends = PeerBackends.start(context)) {
+            // A process has other files and callers, too.
+            int waiting = Math.min(extent.waiting(), backends.openFiles() / 2 - 500);
+            describe(extent, backends.openFiles(), waiting, context);
             List<PeerMeasurement> proxies = new ArrayList<>();
             for (PeerProxy peer : extent.installed()) {
-                RunningServer sick = startSick("sick-" + peer.label(), Host.freePort(), context);
-                Places places = places(served, gone.getLocalPort(), sick.port(), openFiles, context);
-                proxies.add(PeerMeasurement.start(peer, places, sick, extent, context));
+                RunningServer sick = PeerBackends.startSick("sick-" + peer.label(), context);
+                proxies.add(PeerMeasurement.start(peer, backends.places(sick.port()), sick, extent, context));
             }
-            if (Host.has(WRK)) {
+            if (Host.has(Wrk.PROGRAM)) {
                 for (PeerMeasurement proxy : proxies) {
                     proxy.warmUp();
                 }
@@ -124,22 +105,15 @@ class PeerComparison extends Experiment {
             for (PeerMeasurement proxy : proxies) {
                 proxy.measureFaults();
                 proxy.stop();
-                if (Host.has(WRK)) {
-                    Places places =
-                            places(served, gone.getLocalPort(), proxy.sick().port(), openFiles, context);
+                if (Host.has(Wrk.PROGRAM)) {
+                    Places places = backends.places(proxy.sick().port());
                     PeerMeasurement fresh = PeerMeasurement.start(proxy.peer(), places, proxy.sick(), extent, context);
                     fresh.measureMemory(waiting);
                     fresh.stop();
                 }
                 context.stop(proxy.sick());
             }
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
         }
-    }
-
-    private static Places places(int served, int gone, int sick, int openFiles, ExperimentContext context) {
-        return new Places(Host.freePort(), Host.freePort(), served, gone, sick, context.cores(), openFiles);
     }
 
     private void describe(ComparisonExtent extent, int openFiles, int waiting, ExperimentContext context) {
@@ -148,8 +122,8 @@ class PeerComparison extends Experiment {
         missingTools().forEach(context::note);
         installed.forEach(peer ->
                 peer.version().ifPresent(version -> context.property(peer.label() + ".version", version)));
-        if (Host.has(WRK)) {
-            context.property("wrk.version", Host.firstLine(WRK, "-v"));
+        if (Host.has(Wrk.PROGRAM)) {
+            context.property("wrk.version", Host.firstLine(Wrk.PROGRAM, "-v"));
         }
         if (waiting < extent.waiting()) {
             context.note("A process may open %d files here, so %d exchanges wait, not %d (expected: ulimit -H -n %d)."
@@ -162,39 +136,5 @@ class PeerComparison extends Experiment {
             context.note("The warm-up of a quick run is too short for programs on a JVM (weir, plain-gateway, bare) to"
                     + " reach their full speed.");
         }
-    }
-
-    /** How many of the wanted open files this user is allowed. */
-    static int openFiles() {
-        List<String> command = Host.withOpenFiles(PeerProxy.OPEN_FILES, List.of("/bin/sh", "-c", "ulimit -n"));
-        String granted = Host.firstLine(command.toArray(String[]::new));
-        return granted.equals("unlimited")
-                ? PeerProxy.OPEN_FILES
-                : Math.min(PeerProxy.OPEN_FILES, Integer.parseInt(granted));
-    }
-
-    /**
-     * The backend that answers at once: nginx if installed, because some proxies are faster than one on a
-     * JVM.
-     */
-    static int startServed(ExperimentContext context) throws InterruptedException {
-        boolean nginx = PeerProxy.NGINX.isInstalled();
-        Places places = places(0, 0, 0, PeerProxy.OPEN_FILES, context);
-        List<String> command = nginx
-                ? PeerProxy.command(context, PeerProxy.NGINX_COMMAND, "served.conf", places)
-                : PeerProxy.command(context, "${PEER} backend ${PORT}", "", places);
-        context.property("served-by", nginx ? "nginx" : "Reactor Netty; nginx is not installed");
-        context.processes().start(Role.GENERATOR, "served", command, Map.of());
-        context.processes().await("the backend answers", () -> HttpControl.answers(places.url("/served/1")));
-        return places.port();
-    }
-
-    /** Starts the backend with ten workers for calls of 50 ms, which can hang. */
-    static RunningServer startSick(String name, int port, ExperimentContext context) throws InterruptedException {
-        Places places = places(0, 0, port, PeerProxy.OPEN_FILES, context);
-        List<String> command = PeerProxy.command(context, "${PEER} sick ${SICK_PORT} ${MANAGEMENT_PORT}", "", places);
-        ManagedProcess process = context.processes().start(Role.GENERATOR, name, command, Map.of());
-        RunningServer sick = RunningServer.local(process, places.sick(), places.managementPort());
-        return context.servers().ready(sick, "/health");
     }
 }

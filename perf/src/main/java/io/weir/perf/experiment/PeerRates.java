@@ -6,7 +6,6 @@ import io.weir.perf.run.RateRounds;
 import io.weir.perf.run.Wrk;
 import java.time.Duration;
 import java.util.List;
-import java.util.function.Function;
 
 /** Records the maximum rates at which peers forward and refuse; compares the first one with the others. */
 final class PeerRates {
@@ -24,27 +23,26 @@ final class PeerRates {
 
     static void measure(List<PeerMeasurement> peers, int rounds, Duration time, ExperimentContext context)
             throws InterruptedException {
-        measure("forwarding", PeerRates::forwarding, peers, rounds, time, context);
-        measure("refusal", PeerRates::refusal, peers, rounds, time, context);
+        measure(
+                "forwarding",
+                peers.stream()
+                        .map(peer -> new PeerRates(peer, "forward", PeerMeasurement.SERVED, false))
+                        .toList(),
+                rounds,
+                time,
+                context);
+        measure(
+                "refusal",
+                peers.stream()
+                        .map(peer -> new PeerRates(peer, "refuse", PeerMeasurement.GONE, true))
+                        .toList(),
+                rounds,
+                time,
+                context);
     }
 
-    private static PeerRates forwarding(PeerMeasurement peer) {
-        return new PeerRates(peer, "forward", PeerMeasurement.SERVED, false);
-    }
-
-    private static PeerRates refusal(PeerMeasurement peer) {
-        return new PeerRates(peer, "refuse", PeerMeasurement.GONE, true);
-    }
-
-    private static void measure(
-            String step,
-            Function<PeerMeasurement, PeerRates> kind,
-            List<PeerMeasurement> peers,
-            int rounds,
-            Duration time,
-            ExperimentContext context)
+    private static void measure(String step, List<PeerRates> all, int rounds, Duration time, ExperimentContext context)
             throws InterruptedException {
-        List<PeerRates> all = peers.stream().map(kind).toList();
         for (int round = 0; round < rounds; round++) {
             for (PeerRates one : all) {
                 context.beginStep(one.peer.label() + ": " + step);

@@ -4,7 +4,6 @@ import io.weir.perf.result.PromiseTable;
 import io.weir.perf.result.PromiseTable.Promise;
 import io.weir.perf.run.Experiment;
 import io.weir.perf.run.ExperimentContext;
-import io.weir.perf.run.RunFailure;
 import io.weir.perf.scenario.Scenario;
 import java.util.ArrayList;
 import java.util.List;
@@ -16,30 +15,15 @@ import java.util.List;
  */
 abstract class ScenarioExperiment extends Experiment {
 
-    private final String scenario;
-    private final int quickWarmUpSeconds;
-    private final int fullWarmUpSeconds;
-
-    /** The seconds of warm-up are those of the scenario before its first judged load. */
-    ScenarioExperiment(String scenario, int quickWarmUpSeconds, int fullWarmUpSeconds) {
-        this.scenario = scenario;
-        this.quickWarmUpSeconds = quickWarmUpSeconds;
-        this.fullWarmUpSeconds = fullWarmUpSeconds;
-    }
-
-    /** A scenario that judges its load from the start of the gateway on. */
-    ScenarioExperiment(String scenario) {
-        this(scenario, 0, 0);
-    }
-
     @Measures(
             name = "overload-untuned",
             question = "limits that nobody has set, at five capacities: goodput, age of answers, refusals when calm?",
             quickMinutes = 1,
             fullMinutes = 18)
     static final class OverloadUntuned extends ScenarioExperiment {
-        OverloadUntuned() {
-            super("limit", 8, 8);
+        @Override
+        String scenario() {
+            return "limit";
         }
     }
 
@@ -49,8 +33,9 @@ abstract class ScenarioExperiment extends Experiment {
             quickMinutes = 1,
             fullMinutes = 20)
     static class Instances extends ScenarioExperiment {
-        Instances() {
-            super("instances", 4, 10);
+        @Override
+        int warmUpSeconds(boolean quick) {
+            return quick ? 4 : 10;
         }
     }
 
@@ -60,8 +45,9 @@ abstract class ScenarioExperiment extends Experiment {
             quickMinutes = 3,
             fullMinutes = 7)
     static final class OwnOverload extends ScenarioExperiment {
-        OwnOverload() {
-            super("own-overload");
+        @Override
+        int warmUpSeconds(boolean quick) {
+            return 0;
         }
     }
 
@@ -71,16 +57,9 @@ abstract class ScenarioExperiment extends Experiment {
             quickMinutes = 3,
             fullMinutes = 6)
     static final class Priorities extends ScenarioExperiment {
-        Priorities() {
-            super("priorities", 8, 8);
-        }
-
         @Override
         void describe(ExperimentContext context) {
-            compare(
-                    context,
-                    List.of("weir", "unclassified"),
-                    "for HAProxy and Envoy ten concurrent calls, for Weir none: it finds its limit");
+            compare(context, "weir", "unclassified");
             context.note("unclassified: Weir with the same load, without classes. HAProxy orders its queue by class,"
                     + " strictly; nothing is kept for the lowest class. Envoy has two classes, each with connections"
                     + " and a queue of its own: critical calls are HIGH, all others DEFAULT.");
@@ -93,51 +72,49 @@ abstract class ScenarioExperiment extends Experiment {
             quickMinutes = 2,
             fullMinutes = 12)
     static final class Tenants extends ScenarioExperiment {
-        Tenants() {
-            super("tenants", 8, 8);
-        }
-
         @Override
         void describe(ExperimentContext context) {
-            compare(
-                    context,
-                    List.of("weir"),
-                    "for HAProxy and Envoy ten concurrent calls, for Weir none: it finds its limit");
+            compare(context, "weir");
             context.note("HAProxy and Envoy know no shares: each tenant has a rate of 60/s, which fits this load."
                     + " The names are sent to Weir alone, and are no rows.");
         }
+    }
+
+    /** The name of the scenario; by default that of the experiment. */
+    String scenario() {
+        return name();
+    }
+
+    /** The warm-up before the scenario's first judged load; 0: it judges the start of the gateway, too. */
+    int warmUpSeconds(boolean quick) {
+        return 8;
     }
 
     /** Adds what the page needs besides the promises. */
     void describe(ExperimentContext context) {}
 
     /** The gateway and the other proxies that are installed, side by side. */
-    static void compare(ExperimentContext context, List<String> fronts, String limits) {
-        List<String> all = new ArrayList<>(fronts);
-        all.addAll(Scenario.otherProxies());
+    static void compare(ExperimentContext context, String... fronts) {
+        List<String> all = new ArrayList<>(List.of(fronts));
+        Scenario.installedPeers().forEach(peer -> all.add(peer.label()));
         context.property("compare", String.join(",", all));
         context.property("panels", String.join(",", all));
         context.property(
                 "limits",
-                "a backend with ten workers of 50 ms and a queue of its own behind each; 800 ms for a call; " + limits);
+                "a backend with ten workers of 50 ms and a queue of its own behind each; 800 ms for a call; for HAProxy"
+                        + " and Envoy ten concurrent calls, for Weir none: it finds its limit");
     }
 
     @Override
     public void run(ExperimentContext context) throws InterruptedException {
-        context.warmsUpFor(context.quick() ? quickWarmUpSeconds : fullWarmUpSeconds);
+        context.warmsUpFor(warmUpSeconds(context.quick()));
         context.property(
                 "limit.sentence",
                 "The scenario starts the gateway by itself: all processes share the host's cores, unless it binds them."
                         + " The load and the backends are one process. Compare only within this run.");
-        context.note("Measured by the code of perf/scenario " + scenario + ".");
+        context.note("Measured by the code of perf/scenario " + scenario() + ".");
         describe(context);
-        try {
-            record(measure(context), context);
-        } catch (InterruptedException | RunFailure e) {
-            throw e;
-        } catch (Exception e) {
-            throw new RunFailure(scenario + ": " + e, e);
-        }
+        record(measure(context), context);
     }
 
     /** The parts of a scenario as steps; hangs are shaded in plots. */
@@ -163,11 +140,11 @@ abstract class ScenarioExperiment extends Experiment {
         }
     }
 
-    PromiseTable measure(ExperimentContext context) throws Exception {
+    PromiseTable measure(ExperimentContext context) throws InterruptedException {
         return context.ownLoad(
-                scenario,
+                scenario(),
                 () -> Scenario.promises(
-                        scenario,
+                        scenario(),
                         context.file("gateway/target/weir-gateway.jar"),
                         context.file("config/local.yml"),
                         context.quick(),

@@ -8,11 +8,7 @@ import io.weir.perf.run.Host;
 import io.weir.perf.run.PeerProxy;
 import io.weir.perf.run.PeerProxy.Places;
 import io.weir.perf.run.RateRounds;
-import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.net.InetAddress;
-import java.net.InetSocketAddress;
-import java.net.Socket;
+import io.weir.perf.run.Wrk;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -20,6 +16,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * Compares starts on one core.
@@ -53,49 +50,41 @@ final class StartComparison extends Experiment {
     private static final String ONE_ROUTE = "weir-1-route";
     private static final String MANY_ROUTES = "weir-10000-routes";
     private static final int RATE = 500;
+    private static final List<PeerProxy> PEERS = List.of(PeerProxy.HAPROXY, PeerProxy.ENVOY);
 
     @Override
     public List<String> missingTools() {
-        List<String> missing = new ArrayList<>();
-        if (!Host.has("wrk")) {
-            missing.add("Without wrk there are no figures of the ramp: apt-get install wrk.");
-        }
-        List.of(PeerProxy.HAPROXY, PeerProxy.ENVOY).stream()
-                .filter(peer -> !peer.isInstalled())
-                .forEach(peer -> missing.add(peer.missingSentence()));
-        return missing;
+        return Stream.concat(Wrk.missing("the ramp"), PeerProxy.missing(PEERS)).toList();
     }
 
     @Override
     public void run(ExperimentContext context) throws InterruptedException {
         boolean quick = context.quick();
         missingTools().forEach(context::note);
-        // Bound without listening: no other process gets this port, and connections to it fail.
-        try (Socket gone = new Socket()) {
-            gone.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
-            int served = PeerComparison.startServed(context);
-            List<StartProgram> programs = programs(served, quick, context);
+        try (PeerBackends backends = PeerBackends.start(context)) {
+            List<StartProgram> programs = programs(backends.served(), quick, context);
             describe(programs, context);
-            warmUpLoad(served, context);
-            measureStarts(programs, quick ? 3 : 5, served, gone.getLocalPort(), context);
+            warmUpLoad(backends.served(), context);
+            measureStarts(programs, quick ? 3 : 5, backends, context);
             for (StartProgram program : programs) {
                 if (program.label().equals(ONE_ROUTE) || program.label().equals(MANY_ROUTES)) {
                     continue;
                 }
-                Places places = places(served, gone.getLocalPort(), context);
-                StartMeasurement first = StartMeasurement.of(program, places, context);
+                StartMeasurement first = start(program, backends, context);
                 first.measureFirstRequests(RATE, Duration.ofSeconds(quick ? 15 : 30), context);
                 context.processes().stop(first.process());
-                if (Host.has("wrk")) {
-                    StartMeasurement ramp =
-                            StartMeasurement.of(program, places(served, gone.getLocalPort(), context), context);
+                if (Host.has(Wrk.PROGRAM)) {
+                    StartMeasurement ramp = start(program, backends, context);
                     ramp.measureRamp(20, quick ? 20 : 60, quick ? 5 : 10, context);
                     context.processes().stop(ramp.process());
                 }
             }
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
         }
+    }
+
+    private static StartMeasurement start(StartProgram program, PeerBackends backends, ExperimentContext context)
+            throws InterruptedException {
+        return StartMeasurement.of(program, backends.places(backends.served()), context);
     }
 
     private static List<StartProgram> programs(int served, boolean quick, ExperimentContext context)
@@ -107,7 +96,7 @@ final class StartComparison extends Experiment {
                 StartProgram.plainWithCache(plain, served, quick, context),
                 StartProgram.ofPeer(WEIR_JAR, PeerProxy.WEIR, context),
                 StartProgram.ofPeer(PLAIN_JAR, PeerProxy.PLAIN_GATEWAY, context)));
-        for (PeerProxy peer : List.of(PeerProxy.HAPROXY, PeerProxy.ENVOY)) {
+        for (PeerProxy peer : PEERS) {
             if (peer.isInstalled()) {
                 programs.add(StartProgram.ofPeer(peer.label(), peer, context));
             }
@@ -133,14 +122,14 @@ final class StartComparison extends Experiment {
     }
 
     private static void measureStarts(
-            List<StartProgram> programs, int rounds, int served, int gone, ExperimentContext context)
+            List<StartProgram> programs, int rounds, PeerBackends backends, ExperimentContext context)
             throws InterruptedException {
         Map<String, List<Double>> cpu = new LinkedHashMap<>();
         Map<String, List<Double>> wall = new LinkedHashMap<>();
         for (int round = 1; round <= rounds; round++) {
             context.beginStep("starts " + round);
             for (StartProgram program : programs) {
-                StartMeasurement start = StartMeasurement.of(program, places(served, gone, context), context);
+                StartMeasurement start = start(program, backends, context);
                 context.processes().stop(start.process());
                 cpu.computeIfAbsent(program.label(), _ -> new ArrayList<>()).add(start.cpuSeconds());
                 wall.computeIfAbsent(program.label(), _ -> new ArrayList<>()).add(start.wallSeconds());
@@ -162,10 +151,5 @@ final class StartComparison extends Experiment {
                 label + ".start.of-" + other,
                 RateRounds.ratio(cpu.getOrDefault(label, none), cpu.getOrDefault(other, none)),
                 "times");
-    }
-
-    private static Places places(int served, int gone, ExperimentContext context) {
-        return new Places(
-                Host.freePort(), Host.freePort(), served, gone, served, context.cores(), PeerComparison.openFiles());
     }
 }

@@ -5,6 +5,9 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.function.IntFunction;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 
 /** A configuration of Weir with a number of backends, and of routes that are spread over them. */
 record StartConfiguration(int routes, int backends) {
@@ -14,30 +17,25 @@ record StartConfiguration(int routes, int backends) {
 
     /** The text of the configuration file. All backends are the one that answers at once. */
     String text(Places places) {
-        StringBuilder text = new StringBuilder(120 * routes + 60 * backends)
-                .append("server: { address: 127.0.0.1, port: ")
-                .append(places.port())
-                .append(" }\nmanagement.server.port: ")
-                .append(places.managementPort())
-                .append("\nspring.cloud.gateway.server.webflux.routes:\n");
-        for (int i = 0; i < routes; i++) {
-            text.append("  - { id: r")
-                    .append(i)
-                    .append(", uri: \"backend://b")
-                    .append(i % backends)
-                    .append("\", predicates: [ \"Path=/r")
-                    .append(i)
-                    .append("/**\" ] }\n");
-        }
-        text.append("weir:\n  access-log: { enabled: false }\n  backends:\n");
-        for (int i = 0; i < backends; i++) {
-            text.append("    b")
-                    .append(i)
-                    .append(": { uri: \"http://127.0.0.1:")
-                    .append(places.served())
-                    .append("\" }\n");
-        }
-        return text.toString();
+        return """
+                server: { address: 127.0.0.1, port: %d }
+                management.server.port: %d
+                spring.cloud.gateway.server.webflux.routes:
+                %sweir:
+                  access-log: { enabled: false }
+                  backends:
+                %s""".formatted(
+                places.port(),
+                places.managementPort(),
+                lines(
+                        routes,
+                        i -> "  - { id: r%d, uri: \"backend://b%d\", predicates: [ \"Path=/r%d/**\" ] }\n"
+                                .formatted(i, i % backends, i)),
+                lines(backends, i -> "    b%d: { uri: \"http://127.0.0.1:%d\" }\n".formatted(i, places.served())));
+    }
+
+    private static String lines(int count, IntFunction<String> line) {
+        return IntStream.range(0, count).mapToObj(line).collect(Collectors.joining());
     }
 
     /** Writes the configuration to a file of the directory. */

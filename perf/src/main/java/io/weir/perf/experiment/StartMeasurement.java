@@ -28,7 +28,7 @@ record StartMeasurement(
     /** Starts a program; returns when it is ready. */
     static StartMeasurement of(StartProgram program, Places places, ExperimentContext context)
             throws InterruptedException {
-        List<String> command = program.command().at(places);
+        List<String> command = program.command().apply(places);
         long began = System.nanoTime();
         ManagedProcess process = context.start(program.label(), command);
         while (!program.isReady(places)) {
@@ -46,19 +46,12 @@ record StartMeasurement(
         return new OpenLoad(places.port(), List.of("/served/1"), MAX_CONNECTIONS, TIMEOUT, ANSWER_BYTES);
     }
 
-    /** Sends requests at a fixed rate from now on, and records how they fare. */
+    /** Sends requests at a fixed rate from now on, and records their outcomes. */
     void measureFirstRequests(int perSecond, Duration time, ExperimentContext context) throws InterruptedException {
         String label = program.label() + ": first requests";
         OpenLoad load = new OpenLoad(
                 places.port(), List.of("/served/" + program.label()), MAX_CONNECTIONS, TIMEOUT, ANSWER_BYTES);
-        Requests requests;
-        try {
-            requests = context.ownLoad(label, () -> load.run(perSecond, time));
-        } catch (InterruptedException | RunFailure e) {
-            throw e;
-        } catch (Exception e) {
-            throw new RunFailure(label + ": " + e, e);
-        }
+        Requests requests = context.ownLoad(label, () -> load.run(perSecond, time));
         String prefix = program.label() + ".first-requests.";
         context.fact(prefix + "late", (double) late(requests), "of " + requests.size());
         context.fact(prefix + "refused", (double) refused(requests), "of " + requests.size());

@@ -11,8 +11,10 @@ import io.weir.perf.run.RunFailure;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Function;
 import java.util.stream.Stream;
 
 /**
@@ -21,19 +23,13 @@ import java.util.stream.Stream;
  * @param label the name in the results
  * @param command the command of its process, at given places
  */
-record StartProgram(String label, PeerProxy peer, Command command) {
+record StartProgram(String label, PeerProxy peer, Function<Places, List<String>> command) {
 
     private static final String WEIR_MAIN = "io.weir.WeirApplication";
     private static final String PEER_MAIN = "io.weir.perf.PeerMain";
     private static final Duration EXTRACTION = Duration.ofMinutes(2);
     private static final int TRAINING_TIMEOUT_SECONDS = 600;
     private static final int TRAINING_RATE = 500;
-
-    /** The command of a process. */
-    @FunctionalInterface
-    interface Command {
-        List<String> at(Places places);
-    }
 
     /** The peer as in {@code perf/run peers}: a program on a JVM from its jar of jars. */
     static StartProgram ofPeer(String label, PeerProxy peer, ExperimentContext context) {
@@ -43,79 +39,69 @@ record StartProgram(String label, PeerProxy peer, Command command) {
     /** Weir from the extracted jar, with another configuration than that of {@code perf/peers}. */
     static StartProgram ofConfiguration(
             String label, StartConfiguration configuration, Path jar, ExperimentContext context) {
-        return new StartProgram(
-                label,
-                PeerProxy.WEIR,
-                places -> withOpenFiles(Stream.of(
-                        context.java("1g"),
-                        List.of("-cp", jar.toString(), WEIR_MAIN),
-                        List.of(configuration
-                                .write(places, context.processes().directory())
-                                .toString()))));
+        return new StartProgram(label, PeerProxy.WEIR, places -> {
+            Path file = configuration.write(places, context.processes().directory());
+            return withOpenFiles(
+                    Stream.of(context.java("1g"), List.of("-cp", jar.toString(), WEIR_MAIN, file.toString())));
+        });
     }
 
     /** Weir with an AOT cache. It is trained as a release is. */
     static StartProgram weirWithCache(Path jar, boolean quick, ExperimentContext context) throws InterruptedException {
-        Path cache = context.processes().directory().resolve("weir.aot");
-        List<String> java = javaWithCache(context);
         List<String> main = List.of("-cp", jar.toString(), WEIR_MAIN);
-        List<String> train = Stream.of(
-                        List.of("bash", context.file("ops/images/gateway/train").toString(), cache.toString()),
-                        List.of(quick ? "20" : "100", Integer.toString(TRAINING_TIMEOUT_SECONDS)),
-                        java,
-                        main)
-                .flatMap(List::stream)
-                .toList();
-        ManagedProcess training = context.processes()
-                .start(
-                        Role.GENERATOR,
-                        "weir-training",
-                        train,
-                        Map.of("EDGE_PORT", "" + Host.freePort(), "MANAGEMENT_PORT", "" + Host.freePort()));
+        String script = context.file("ops/images/gateway/train").toString();
+        List<String> train = new ArrayList<>(
+                List.of("bash", script, cache(PeerProxy.WEIR, context).toString()));
+        train.addAll(List.of(quick ? "20" : "100", Integer.toString(TRAINING_TIMEOUT_SECONDS)));
+        train.addAll(javaWithCache(context));
+        train.addAll(main);
+        Map<String, String> ports = Map.of("EDGE_PORT", "" + Host.freePort(), "MANAGEMENT_PORT", "" + Host.freePort());
+        ManagedProcess training = context.processes().start(Role.GENERATOR, "weir-training", train, ports);
         context.progress("weir is trained");
-        awaitCache(training, cache);
-        return new StartProgram(
-                "weir",
-                PeerProxy.WEIR,
-                places -> withOpenFiles(Stream.of(
-                        java,
-                        List.of("-XX:AOTMode=on", "-XX:AOTCache=" + cache),
-                        main,
-                        List.of(configuration(PeerProxy.WEIR, places, context)))));
+        return trained(PeerProxy.WEIR, main, training, context);
     }
 
     /** The plain gateway with an AOT cache. It is trained by requests to its routes. */
     static StartProgram plainWithCache(Path jar, int served, boolean quick, ExperimentContext context)
             throws InterruptedException {
-        Path cache = context.processes().directory().resolve("plain-gateway.aot");
-        List<String> java = javaWithCache(context);
+        PeerProxy plain = PeerProxy.PLAIN_GATEWAY;
         List<String> main = List.of("-cp", jar.toString(), PEER_MAIN, "plain");
         Places places = new Places(
                 Host.freePort(), Host.freePort(), served, served, served, context.cores(), PeerProxy.OPEN_FILES);
-        ManagedProcess training = context.processes()
-                .start(
-                        Role.GENERATOR,
-                        "plain-gateway-training",
-                        withOpenFiles(Stream.of(
-                                java,
-                                List.of("-XX:AOTCacheOutput=" + cache),
-                                main,
-                                List.of(location(places, context)))),
-                        Map.of());
+        List<String> train =
+                command(plain, List.of("-XX:AOTCacheOutput=" + cache(plain, context)), main, places, context);
+        ManagedProcess training = context.processes().start(Role.GENERATOR, "plain-gateway-training", train, Map.of());
         context.progress("plain-gateway is trained");
         context.processes().await("plain-gateway answers", () -> HttpControl.answers(places.url("/served/1")));
         var unused = StartMeasurement.load(places).run(TRAINING_RATE, Duration.ofSeconds(quick ? 15 : 60));
         training.mayEnd();
         ProcessHandle.of(training.pid()).ifPresent(ProcessHandle::destroy);
-        awaitCache(training, cache);
-        return new StartProgram(
-                "plain-gateway",
-                PeerProxy.PLAIN_GATEWAY,
-                at -> withOpenFiles(Stream.of(
-                        java,
-                        List.of("-XX:AOTMode=on", "-XX:AOTCache=" + cache),
-                        main,
-                        List.of(location(at, context)))));
+        return trained(plain, main, training, context);
+    }
+
+    private static Path cache(PeerProxy peer, ExperimentContext context) {
+        return context.processes().directory().resolve(peer.label() + ".aot");
+    }
+
+    /** The command of a peer's main class, with its usual configuration. */
+    private static List<String> command(
+            PeerProxy peer, List<String> options, List<String> main, Places places, ExperimentContext context) {
+        String file = peer.writeConfiguration(context, places).toString();
+        List<String> argument = List.of(peer == PeerProxy.WEIR ? file : "--spring.config.location=" + file);
+        return withOpenFiles(Stream.of(javaWithCache(context), options, main, argument));
+    }
+
+    /** The program with the cache that its training has made; returns when the training has ended. */
+    private static StartProgram trained(
+            PeerProxy peer, List<String> main, ManagedProcess training, ExperimentContext context)
+            throws InterruptedException {
+        Path cache = cache(peer, context);
+        int status = training.awaitExit();
+        if (!Files.exists(cache)) {
+            throw new RunFailure(training.name() + " has made no AOT cache; it ended with status " + status);
+        }
+        List<String> options = List.of("-XX:AOTMode=on", "-XX:AOTCache=" + cache);
+        return new StartProgram(peer.label(), peer, places -> command(peer, options, main, places, context));
     }
 
     /** Extracts a jar of jars; returns the jar with the class path of the others. */
@@ -149,30 +135,14 @@ record StartProgram(String label, PeerProxy peer, Command command) {
 
     /** The options of a release, for both, with the collector that Java chooses on one core. */
     private static List<String> javaWithCache(ExperimentContext context) {
-        return Stream.concat(
-                        context.java("1g").stream(),
-                        // G1 of a release would cost both of them the same.
-                        Stream.of("@" + context.file("ops/release/java.options"), "-XX:-UseG1GC", "-XX:+UseSerialGC"))
+        // G1 of a release would cost both of them the same.
+        String options = "@" + context.file("ops/release/java.options");
+        return Stream.concat(context.java("1g").stream(), Stream.of(options, "-XX:-UseG1GC", "-XX:+UseSerialGC"))
                 .toList();
-    }
-
-    private static String location(Places places, ExperimentContext context) {
-        return "--spring.config.location=" + configuration(PeerProxy.PLAIN_GATEWAY, places, context);
-    }
-
-    private static String configuration(PeerProxy peer, Places places, ExperimentContext context) {
-        return peer.writeConfiguration(context, places).toString();
     }
 
     private static List<String> withOpenFiles(Stream<List<String>> words) {
         return Host.withOpenFiles(
                 PeerProxy.OPEN_FILES, words.flatMap(List::stream).toList());
-    }
-
-    private static void awaitCache(ManagedProcess training, Path cache) throws InterruptedException {
-        int status = training.awaitExit();
-        if (!Files.exists(cache)) {
-            throw new RunFailure(training.name() + " has made no AOT cache; it ended with status " + status);
-        }
     }
 }

@@ -59,11 +59,7 @@ final class SuggestedLimit extends Experiment {
     public void run(ExperimentContext context) throws InterruptedException {
         context.property("x", "limit of concurrent calls at the gateway");
         TestServers servers = context.servers();
-        RunningServer backend = servers.poolBackend();
-        RunningServer gateway = servers.gateway("local.yml", backend, backend);
-        servers.ready(backend, "/work");
-        servers.ready(gateway, "/mvc/work");
-        TestServers.awaitReadiness(context.processes(), gateway);
+        RunningServer gateway = servers.gatewayOf(servers.poolBackend()).gateway();
         gateway.setLimit("mvc", WIDE_LIMIT);
         PhasedLoad load = new PhasedLoad(context, "gateway", gateway.url(), 5, phases(context.quick()))
                 .exponential()

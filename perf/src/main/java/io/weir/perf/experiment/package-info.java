@@ -12,8 +12,8 @@
  *       {@linkplain io.weir.perf.experiment.PhasedLoad.Phases phases}, starts servers with
  *       {@link io.weir.perf.run.TestServers}, and runs a {@link io.weir.perf.experiment.PhasedLoad} on them.
  *       {@link io.weir.perf.experiment.NeighbourLoad} has two backends of which one fails.
- *   <li>The subject of a scenario: a {@link io.weir.perf.experiment.ScenarioExperiment} runs the scenario's
- *       code. An experiment of the same subject is no second implementation.
+ *   <li>The subject of a scenario: a {@link io.weir.perf.experiment.ScenarioExperiment} runs the code of the
+ *       scenario of its name. An experiment of the same subject is no second implementation.
  * </ul>
  *
  * <p>Rounds and phases state the assertions of the load. Afterwards the experiment records the facts that its

@@ -8,8 +8,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
-import java.util.regex.MatchResult;
-import java.util.regex.Pattern;
+import tools.jackson.databind.ObjectReader;
+import tools.jackson.dataformat.csv.CsvMapper;
+import tools.jackson.dataformat.csv.CsvReadFeature;
 
 /** The results of {@code perf/bulkhead}, a CSV file of JMH, as a table. */
 final class JmhTable {
@@ -18,7 +19,8 @@ final class JmhTable {
     static final String FILE = "bulkhead-jmh.csv";
 
     private static final String HEAD = "Benchmark,Mode,Threads,Samples,Score,Score Error (99.9%),Unit";
-    private static final Pattern CELL = Pattern.compile("\"([^\"]*)\"|([^,\"]+)|(?<=,)(?=,|$)");
+    private static final ObjectReader CELLS =
+            new CsvMapper().readerForListOf(String.class).with(CsvReadFeature.WRAP_AS_ARRAY);
 
     private JmhTable() {}
 
@@ -27,19 +29,19 @@ final class JmhTable {
         Path file = directory.resolve(FILE);
         if (Files.exists(file)) {
             String date = Files.getLastModifiedTime(file).toString().substring(0, 10);
-            PromiseTable table = parse(Files.readAllLines(file));
+            PromiseTable table = parse(Files.readString(file));
             new KeptTable("bulkhead", "perf/bulkhead", date, "", table.rows()).write(directory);
         }
     }
 
-    static PromiseTable parse(List<String> lines) {
-        List<String> head = lines.isEmpty() ? List.of() : cells(lines.getFirst());
+    static PromiseTable parse(String csv) {
+        List<List<String>> lines = CELLS.<List<String>>readValues(csv).readAll();
+        List<String> head = lines.isEmpty() ? List.of() : lines.getFirst();
         if (!String.join(",", head).startsWith(HEAD)) {
             throw new InvalidFileException(FILE + ": " + head + " (expected: " + HEAD + ")");
         }
         PromiseTable table = new PromiseTable();
-        for (String line : lines.subList(1, lines.size())) {
-            List<String> cells = cells(line);
+        for (List<String> cells : lines.subList(1, lines.size())) {
             StringBuilder name = new StringBuilder(cells.get(0).replaceAll(".*\\.(\\w+\\.\\w+)$", "$1"));
             name.append(", threads: ").append(cells.get(2));
             for (int i = 7; i < cells.size(); i++) {
@@ -59,13 +61,5 @@ final class JmhTable {
                     true);
         }
         return table;
-    }
-
-    private static List<String> cells(String line) {
-        return CELL.matcher(line).results().map(JmhTable::text).toList();
-    }
-
-    private static String text(MatchResult cell) {
-        return cell.group(1) != null ? cell.group(1) : cell.group(2) != null ? cell.group(2) : "";
     }
 }

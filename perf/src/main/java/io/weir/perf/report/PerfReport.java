@@ -1,6 +1,7 @@
 package io.weir.perf.report;
 
 import io.weir.perf.result.InvalidFileException;
+import io.weir.perf.result.KeptRun;
 import io.weir.perf.result.KeptTable;
 import io.weir.perf.result.RunResult;
 import java.io.IOException;
@@ -93,7 +94,7 @@ public final class PerfReport {
                 if (run.invalidReason().isEmpty()) {
                     Path to = kept.resolve(run.property("experiment"));
                     FileSystemUtils.deleteRecursively(to);
-                    run.keepIn(to);
+                    KeptRun.write(run, to);
                 } else {
                     errors.add(directory + ": not a valid result: " + run.invalidReason());
                 }

@@ -23,7 +23,7 @@ import java.util.stream.Stream;
  * distances. The figures of a page come from {@code figures.csv}, so they stay those of all requests.
  * Rejected alternative: every n-th request. Rates are lost, and so are the rare outcomes.
  */
-final class KeptRun {
+public final class KeptRun {
 
     static final CsvTable<Figure> FIGURES = new CsvTable<>("figures.csv", Figure.class);
     static final CsvTable<RequestGroup> GROUPS = new CsvTable<>("request-groups.csv", RequestGroup.class);
@@ -113,8 +113,12 @@ final class KeptRun {
 
     private KeptRun() {}
 
-    /** Writes the run to another directory. */
-    static void write(RunResult run, Path to) throws IOException {
+    /**
+     * Keeps the run in another directory: its figures, and as much of its raw data as its plots need,
+     * compressed. Of the meters only those of breakers, which requests are plotted with. Gatling's reports
+     * and the logs stay behind.
+     */
+    public static void write(RunResult run, Path to) throws IOException {
         Files.createDirectories(to);
         for (CsvTable<?> table : RunResult.COPIED) {
             table.copy(run.directory(), to);

@@ -80,7 +80,12 @@ public final class PromiseTable {
     }
 
     public boolean allHold() {
-        return rows.stream().allMatch(Promise::holds);
+        return broken().isEmpty();
+    }
+
+    /** The texts of the promises that do not hold. */
+    public List<String> broken() {
+        return rows.stream().filter(row -> !row.holds).map(Promise::text).toList();
     }
 
     /** The table for a terminal; the last column is {@code yes} or {@code NO}. */

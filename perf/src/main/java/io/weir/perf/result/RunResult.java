@@ -210,15 +210,6 @@ public record RunResult(
         return properties;
     }
 
-    /**
-     * Keeps the run in another directory: its figures, and as much of its raw data as its plots need,
-     * compressed. Of the meters only those of breakers, which requests are plotted with. Gatling's reports
-     * and the logs stay behind.
-     */
-    public void keepIn(Path other) throws IOException {
-        KeptRun.write(this, other);
-    }
-
     public String property(String name) {
         return properties.getOrDefault(name, "");
     }

@@ -183,7 +183,7 @@ public final class ExperimentContext implements AutoCloseable {
      * and how late it was. The backends of such a load share this process. The load begins as a step of its
      * label, and may {@linkplain #beginStep(String) begin} further ones.
      */
-    public <T> T ownLoad(String label, Callable<T> load) throws Exception {
+    public <T> T ownLoad(String label, Callable<T> load) throws InterruptedException {
         sampler.watch(OWN_LOAD, ProcessHandle.current().pid());
         models.add("open");
         results.property("load.model", String.join(", ", models));
@@ -198,15 +198,14 @@ public final class ExperimentContext implements AutoCloseable {
         });
         try {
             return load.call();
+        } catch (InterruptedException | RunFailure e) {
+            throw e;
+        } catch (Exception e) {
+            throw new RunFailure(label + ": " + e, e);
         } finally {
             OpenLoad.recordTo(request -> {});
             endStep();
-            double busy = endedSteps.stream()
-                    .skip(before)
-                    .filter(one -> !one.label().equals(RunResult.WARM_UP))
-                    .flatMapToDouble(one -> sampler.busyCores(OWN_LOAD, one.id()).stream())
-                    .max()
-                    .orElse(Double.NaN);
+            double busy = busyCores(OWN_LOAD, before).orElse(Double.NaN);
             fact("generator." + label + ".busy", 100 * busy / Host.cores().size(), "% of all cores, with backends");
             fact("generator." + label + ".delay.p99", (double) OpenLoad.delayP99Millis(), "ms");
             fact("generator." + label + ".delay.longest", (double) OpenLoad.latestMillis(), "ms");
@@ -230,11 +229,16 @@ public final class ExperimentContext implements AutoCloseable {
 
     /** Checks the generator in its busiest step: an average over all steps would hide it. */
     void checkGenerator(String load, String process, GatlingLoad.Result result) {
-        OptionalDouble busyCores = endedSteps.stream()
+        validity.checkGenerator(load, result, busyCores(process, 0), generatorCores());
+    }
+
+    /** The busy cores of a process in its busiest step after the first ones. */
+    private OptionalDouble busyCores(String process, int skippedSteps) {
+        return endedSteps.stream()
+                .skip(skippedSteps)
                 .filter(one -> !one.label().equals(RunResult.WARM_UP))
                 .flatMapToDouble(one -> sampler.busyCores(process, one.id()).stream())
                 .max();
-        validity.checkGenerator(load, result, busyCores, generatorCores());
     }
 
     public double mean(String process, int stepNumber, ToLongFunction<ProcessSample> value) {

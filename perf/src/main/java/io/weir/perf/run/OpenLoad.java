@@ -12,10 +12,10 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.concurrent.atomic.LongAccumulator;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import java.util.function.IntFunction;
 import java.util.stream.IntStream;
-import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 import reactor.netty.http.client.HttpClient;
 import reactor.netty.resources.ConnectionProvider;
@@ -23,8 +23,22 @@ import reactor.netty.resources.ConnectionProvider;
 /**
  * The load client of measurements in this process: requests at a fixed rate, independent of the answers. A
  * latency counts from the time when the request was due, so that a stall of the client is part of it.
+ *
+ * @param numbered adds to the client what depends on the number of the request, from 0 on
+ * @param paths requested in turn; they name the requests
+ * @param timeout an answer that comes later fails
+ * @param answerBytes a shorter answer fails
+ * @param retries a failed request is repeated at once, at most that many times, until it succeeds
+ * @param recorded whether the requests are rows of an experiment
  */
-public final class OpenLoad {
+public record OpenLoad(
+        HttpClient client,
+        BiFunction<HttpClient, Integer, HttpClient> numbered,
+        List<String> paths,
+        Duration timeout,
+        int answerBytes,
+        int retries,
+        boolean recorded) {
 
     private static final long ORIGIN = System.nanoTime();
     private static final long COLD_NANOS = TimeUnit.SECONDS.toNanos(10);
@@ -34,21 +48,7 @@ public final class OpenLoad {
 
     private static volatile Consumer<Request> recorder = request -> {};
 
-    private final HttpClient client;
-    private final List<String> paths;
-    private final Duration timeout;
-    private final int answerBytes;
-    private final int retries;
-    private final @Nullable NumberedField field;
-    private final boolean recorded;
-
-    /** A field whose value depends on the number of the request, from 0 on. */
-    private record NumberedField(String name, IntFunction<String> value) {}
-
-    /**
-     * A load on a server of this machine. The paths are requested in turn, and name the requests. A shorter
-     * answer than {@code answerBytes}, and one that comes after the timeout, fails.
-     */
+    /** A load on a server of this machine, without retries. */
     public OpenLoad(int port, List<String> paths, int connections, Duration timeout, int answerBytes) {
         this(
                 HttpClient.create(ConnectionProvider.builder("load")
@@ -56,49 +56,33 @@ public final class OpenLoad {
                                 .pendingAcquireMaxCount(-1)
                                 .build())
                         .baseUrl("http://127.0.0.1:" + port),
+                (same, request) -> same,
                 paths,
                 timeout,
                 answerBytes,
                 0,
-                null,
                 true);
-    }
-
-    private OpenLoad(
-            HttpClient client,
-            List<String> paths,
-            Duration timeout,
-            int answerBytes,
-            int retries,
-            @Nullable NumberedField field,
-            boolean recorded) {
-        this.client = client;
-        this.paths = List.copyOf(paths);
-        this.timeout = timeout;
-        this.answerBytes = answerBytes;
-        this.retries = retries;
-        this.field = field;
-        this.recorded = recorded;
     }
 
     public OpenLoad withHeader(String name, String value) {
         HttpClient with = client.headers(headers -> headers.set(name, value));
-        return new OpenLoad(with, paths, timeout, answerBytes, retries, field, recorded);
+        return new OpenLoad(with, numbered, paths, timeout, answerBytes, retries, recorded);
     }
 
     /** The same load with a field whose value depends on the number of the request, from 0 on. */
     public OpenLoad withHeaders(String name, IntFunction<String> value) {
-        return new OpenLoad(client, paths, timeout, answerBytes, retries, new NumberedField(name, value), recorded);
+        BiFunction<HttpClient, Integer, HttpClient> with =
+                (same, request) -> same.headers(headers -> headers.set(name, value.apply(request)));
+        return new OpenLoad(client, with, paths, timeout, answerBytes, retries, recorded);
     }
 
     /** The same load; its requests are no rows of an experiment. */
     public OpenLoad unrecorded() {
-        return new OpenLoad(client, paths, timeout, answerBytes, retries, field, false);
+        return new OpenLoad(client, numbered, paths, timeout, answerBytes, retries, false);
     }
 
-    /** The same load; a failed request is repeated at once, at most that many times, until it succeeds. */
     public OpenLoad withRetries(int count) {
-        return new OpenLoad(client, paths, timeout, answerBytes, count, field, recorded);
+        return new OpenLoad(client, numbered, paths, timeout, answerBytes, count, recorded);
     }
 
     /**
@@ -168,19 +152,13 @@ public final class OpenLoad {
                     long millis = TimeUnit.NANOSECONDS.toMillis(delay);
                     DELAYS.incrementAndGet(Math.clamp(millis, 0, DELAYS.length() - 1));
                 }
-                sent.add(send(numbered(i), due, paths.get(i % paths.size())).toFuture());
+                sent.add(send(numbered.apply(client, i), due, paths.get(i % paths.size()))
+                        .toFuture());
             }
             result.complete(
                     new Requests(sent.stream().map(CompletableFuture::join).toList()));
         });
         return result;
-    }
-
-    private HttpClient numbered(int request) {
-        NumberedField own = field;
-        return own == null
-                ? client
-                : client.headers(headers -> headers.set(own.name(), own.value().apply(request)));
     }
 
     private Mono<Request> send(HttpClient from, long due, String path) {

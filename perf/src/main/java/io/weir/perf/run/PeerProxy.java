@@ -104,7 +104,12 @@ public enum PeerProxy {
                 : Optional.of(Host.firstLine(label(), this == ENVOY ? "--version" : "-v"));
     }
 
-    public String missingSentence() {
+    /** For each of the peers that is not installed, a sentence with the command that installs it. */
+    public static Stream<String> missing(List<PeerProxy> peers) {
+        return peers.stream().filter(peer -> !peer.isInstalled()).map(PeerProxy::missingSentence);
+    }
+
+    String missingSentence() {
         return label() + " is left out, since it is not installed: " + install + '.';
     }
 

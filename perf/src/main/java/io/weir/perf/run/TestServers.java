@@ -131,6 +131,13 @@ public final class TestServers {
         return RunningServer.local(start(name, jar, arguments), port, management);
     }
 
+    /** Starts the gateway with one backend for both routes; returns when the gateway answers. */
+    public GatewayUnderTest gatewayOf(RunningServer backend) throws InterruptedException {
+        RunningServer gateway = gateway("local.yml", backend, backend);
+        awaitReadiness(context.processes(), gateway);
+        return new GatewayUnderTest(ready(gateway, "/mvc/work"), backend);
+    }
+
     /** Starts the gateway between two backends with a file of {@code config/}. */
     public RunningServer gateway(String configuration, RunningServer mvc, RunningServer reactive, String... settings) {
         List<String> arguments = new ArrayList<>(List.of(settings));

@@ -2,6 +2,7 @@ package io.weir.perf.run;
 
 import io.weir.perf.run.Processes.Role;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.regex.Matcher;
@@ -16,6 +17,8 @@ import java.util.stream.Stream;
  */
 public record Wrk(long requests, long refused, double perSecond) {
 
+    public static final String PROGRAM = "wrk";
+
     private static final Pattern RESULT = Pattern.compile(
             "(\\d+) requests in .*?(?:Non-2xx or 3xx responses: (\\d+).*?)?Requests/sec:\\s+([\\d.]+)", Pattern.DOTALL);
 
@@ -29,24 +32,23 @@ public record Wrk(long requests, long refused, double perSecond) {
         }
     }
 
+    /** If wrk is not installed, a sentence with the consequence and the command that installs it. */
+    public static Stream<String> missing(String figures) {
+        return Host.has(PROGRAM)
+                ? Stream.empty()
+                : Stream.of("Without wrk there are no figures of " + figures + ": apt-get install wrk.");
+    }
+
     /**
      * Runs wrk with one thread, and a prefix such as {@code taskset}. A request is unanswered after ten
      * seconds.
      */
     public static Wrk run(Processes processes, List<String> prefix, int connections, Duration time, String uri)
             throws InterruptedException {
-        List<String> command = Stream.concat(
-                        prefix.stream(),
-                        Stream.of(
-                                "wrk",
-                                "-t1",
-                                "-c" + connections,
-                                "-d" + time.toSeconds() + "s",
-                                "--timeout",
-                                "10s",
-                                uri))
-                .toList();
-        return parse(processes.run(Role.GENERATOR, "wrk", command, time.plusMinutes(2)));
+        List<String> command = new ArrayList<>(prefix);
+        command.addAll(
+                List.of(PROGRAM, "-t1", "-c" + connections, "-d" + time.toSeconds() + "s", "--timeout", "10s", uri));
+        return parse(processes.run(Role.GENERATOR, PROGRAM, command, time.plusMinutes(2)));
     }
 
     static Wrk parse(String output) {

@@ -64,16 +64,6 @@ record CallerGroups(String field, Map<String, Integer> perSecond) {
         }
     }
 
-    /** The requests under way. */
-    record SentGroups(Map<String, CompletableFuture<Requests>> byGroup) {
-
-        GroupAnswers join() {
-            Map<String, Requests> answers = new LinkedHashMap<>();
-            byGroup.forEach((group, requests) -> answers.put(group, requests.join()));
-            return new GroupAnswers(answers);
-        }
-    }
-
     /** The same groups at another total rate. */
     CallerGroups times(double factor) {
         Map<String, Integer> other = new TreeMap<>();
@@ -81,12 +71,17 @@ record CallerGroups(String field, Map<String, Integer> perSecond) {
         return new CallerGroups(field, other);
     }
 
-    /** Sends to a front for a while; the answers come later. */
-    SentGroups send(int port, Duration time) {
+    /** Sends to a front for a while; the result is complete when all answers have come. */
+    CompletableFuture<GroupAnswers> send(int port, Duration time) {
         Map<String, CompletableFuture<Requests>> sent = new LinkedHashMap<>();
         perSecond.forEach((group, rate) -> sent.put(
                 group,
                 Scenario.load(port, "/mvc/" + group).withHeader(field, group).send(rate, time)));
-        return new SentGroups(sent);
+        return CompletableFuture.allOf(sent.values().toArray(CompletableFuture<?>[]::new))
+                .thenApply(_ -> {
+                    Map<String, Requests> answers = new LinkedHashMap<>();
+                    sent.forEach((group, requests) -> answers.put(group, requests.join()));
+                    return new GroupAnswers(answers);
+                });
     }
 }

@@ -36,7 +36,7 @@ import java.util.stream.Stream;
  * <p>The cases with little traffic last for minutes, beside the others: the choice sends a late instance so
  * few calls that its ejection takes that long. A quick run has some cases, all at once.
  */
-final class InstancesScenario {
+record InstancesScenario(Scenario.Options options) {
 
     private static final int RATE = 300;
     private static final long DEADLINE_MICROS = 800_000;
@@ -45,8 +45,6 @@ final class InstancesScenario {
 
     private static final long SECOND_MILLIS = 1000;
     private static final int MOST_FAILED = 6;
-
-    private final Scenario.Options options;
 
     private interface Check {
         void of(Case tested, Measured measured, PromiseTable promises);
@@ -86,10 +84,6 @@ final class InstancesScenario {
                     episode.after().successPercent(),
                     during().where(one -> !isInTime(one)).countByOutcome());
         }
-    }
-
-    InstancesScenario(Scenario.Options options) {
-        this.options = options;
     }
 
     PromiseTable run() throws Exception {

@@ -7,13 +7,13 @@ import io.weir.perf.result.Requests;
 import io.weir.perf.run.OpenLoad;
 import io.weir.perf.run.PeerProxy;
 import io.weir.perf.run.Processes;
+import io.weir.perf.run.RunningServer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.DoubleSummaryStatistics;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.IntStream;
 
@@ -41,9 +41,9 @@ final class LimitScenario {
     private final Duration overloadTime;
     private final PromiseTable promises = new PromiseTable();
 
-    /** Starts a proxy in front of a backend; returns the load on it. */
+    /** Starts a proxy in front of a backend with such workers. */
     private interface Front {
-        OpenLoad start(Processes processes, int backendPort) throws Exception;
+        OverloadedFront start(WorkerService service) throws Exception;
     }
 
     private record Stage(OpenLoad load, WorkerService service) {
@@ -118,15 +118,15 @@ final class LimitScenario {
         promises.atMost(name + ", calm, from the start: refused", .5, measured.refusedPercent(), "%");
         promises.atLeast(name + ", after the overload: answered", 99.5, measured.afterPercent(), "%");
         if (!options.quick()) {
-            Front fixed = (processes, backendPort) -> startGateway(processes, backendPort, "" + FIXED_LIMIT);
+            Front fixed = service -> OverloadedFront.gateway(options, service, limit("" + FIXED_LIMIT));
             beside(name, "Weir, limit " + FIXED_LIMIT, fixed, workers, serviceMillis);
             if (options.compares(PeerProxy.HAPROXY)) {
-                Front front =
-                        peer(PeerProxy.HAPROXY, "haproxy-limit.cfg", Map.of("QUEUE_MILLIS", 400, "LIMIT", FIXED_LIMIT));
+                Map<String, ?> values = Map.of("QUEUE_MILLIS", 400, "LIMIT", FIXED_LIMIT);
+                Front front = service -> OverloadedFront.peer(options, service, PeerProxy.HAPROXY, "limit", values);
                 beside(name, "HAProxy, limit " + FIXED_LIMIT, front, workers, serviceMillis);
             }
             if (options.compares(PeerProxy.ENVOY)) {
-                Front front = peer(PeerProxy.ENVOY, "envoy-adaptive.yaml", Map.of());
+                Front front = service -> OverloadedFront.peer(options, service, PeerProxy.ENVOY, "adaptive", Map.of());
                 beside(name, "Envoy, adaptive", front, workers, serviceMillis);
             }
         }
@@ -242,7 +242,8 @@ final class LimitScenario {
                 Processes processes = Processes.unlimited()) {
             List<OpenLoad> loads = new ArrayList<>();
             for (int i = 0; i < GATEWAYS; i++) {
-                loads.add(startGateway(processes, backend.port()));
+                RunningServer gateway = OverloadedFront.startGateway(options, processes, backend.port(), limit("auto"));
+                loads.add(Scenario.load(gateway.port(), "/mvc/1"));
             }
             join(loads, CALM * service.capacity(), calmTime);
             answers.addAll(join(loads, OVERLOAD * service.capacity(), time));
@@ -270,39 +271,18 @@ final class LimitScenario {
 
     private static <T> T play(Front front, int workers, int serviceMillis, Play<T> play) throws Exception {
         WorkerService service = new WorkerService(workers, Duration.ofMillis(serviceMillis));
-        try (LightBackend backend = LightBackend.answeringOk(service);
-                Processes processes = Processes.unlimited()) {
-            return play.on(new Stage(front.start(processes, backend.port()), service));
+        try (OverloadedFront started = front.start(service)) {
+            return play.on(new Stage(Scenario.load(started.port(), "/mvc/1"), service));
         }
     }
 
-    // ---------------------------------------------------------------- fronts
-
-    private OpenLoad startGateway(Processes processes, int backendPort) throws Exception {
-        return startGateway(processes, backendPort, "auto");
+    private OverloadedFront startGateway(WorkerService service) throws Exception {
+        return OverloadedFront.gateway(options, service, limit("auto"));
     }
 
-    private Front peer(PeerProxy peer, String template, Map<String, ?> values) {
-        return (processes, backendPort) -> {
-            Map<String, Object> all = new TreeMap<>(values);
-            all.put("BACKEND_PORT", backendPort);
-            return Scenario.load(options.startPeer(processes, peer, template, all), "/mvc/1");
-        };
-    }
-
-    /** Starts the gateway, and warms its JVM with calls of the neighbour. */
-    private OpenLoad startGateway(Processes processes, int backendPort, String limit) throws Exception {
-        String bulkhead = "--weir.backends.mvc.bulkhead.";
-        List<String> properties = new ArrayList<>(options.disable("mvc", "adaptive-limit"));
-        if (properties.isEmpty()) {
-            properties.add(bulkhead + "max-concurrent-calls=" + limit);
-        }
-        properties.addAll(List.of(bulkhead + "queue-capacity=auto", bulkhead + "max-wait-duration=auto"));
-        try (LightBackend warm = LightBackend.answeringOk(WorkerService.unlimited(Duration.ofMillis(2)))) {
-            int port = options.startGateway(processes, backendPort, warm.port(), properties)
-                    .port();
-            Scenario.load(port, "/reactive/1").run(500, Duration.ofSeconds(8));
-            return Scenario.load(port, "/mvc/1");
-        }
+    /** The property of a limit, unless {@code --without adaptive-limit} sets one. */
+    private List<String> limit(String usual) {
+        List<String> without = options.disable("mvc", "adaptive-limit");
+        return without.isEmpty() ? List.of(OverloadedFront.limit(usual)) : without;
     }
 }

@@ -13,7 +13,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import reactor.core.publisher.Mono;
+import java.util.TreeMap;
 
 /**
  * A front, and behind it a backend of its own with a queue and a known capacity. The backend completes
@@ -26,28 +26,38 @@ final class OverloadedFront implements AutoCloseable {
     /** Calls per second that the backend can complete. */
     static final double CAPACITY = 200;
 
-    private final WorkerService service = new WorkerService(WORKERS, SERVICE_TIME);
-    private final LightBackend backend = LightBackend.answeringOk(service);
+    private static final String BULKHEAD = "--weir.backends.mvc.bulkhead.";
+
+    private final WorkerService service;
+    private final LightBackend backend;
     private final Processes processes = Processes.unlimited();
     private Optional<RunningServer> gateway = Optional.empty();
     private int port;
 
-    private OverloadedFront() {}
+    private OverloadedFront(WorkerService service) {
+        this.service = service;
+        this.backend = LightBackend.answeringOk(service);
+    }
 
-    /** Starts the gateway with its default limits, and warms its JVM with calls of the neighbour. */
+    /** Starts the gateway in front of ten workers; it finds its limit by itself. */
     static OverloadedFront gateway(Scenario.Options options, List<String> properties) throws Exception {
-        OverloadedFront front = new OverloadedFront();
-        try (LightBackend warm = LightBackend.answeringOk(
-                request -> Mono.delay(Duration.ofMillis(2)).then())) {
-            List<String> all = new ArrayList<>(List.of(
-                    "--weir.backends.mvc.bulkhead.max-concurrent-calls=auto",
-                    "--weir.backends.mvc.bulkhead.queue-capacity=auto",
-                    "--weir.backends.mvc.bulkhead.max-wait-duration=auto"));
-            all.addAll(properties);
-            RunningServer started = options.startGateway(front.processes, front.backend.port(), warm.port(), all);
+        List<String> all = new ArrayList<>(properties);
+        all.add(limit("auto"));
+        return gateway(options, new WorkerService(WORKERS, SERVICE_TIME), all);
+    }
+
+    /** The gateway's property for a number of concurrent calls, or for {@code auto}. */
+    static String limit(String calls) {
+        return BULKHEAD + "max-concurrent-calls=" + calls;
+    }
+
+    static OverloadedFront gateway(Scenario.Options options, WorkerService service, List<String> properties)
+            throws Exception {
+        OverloadedFront front = new OverloadedFront(service);
+        try {
+            RunningServer started = startGateway(options, front.processes, front.backend.port(), properties);
             front.gateway = Optional.of(started);
             front.port = started.port();
-            Scenario.load(front.port, "/reactive/1").run(500, Duration.ofSeconds(8));
             return front;
         } catch (Exception e) {
             front.close();
@@ -55,13 +65,34 @@ final class OverloadedFront implements AutoCloseable {
         }
     }
 
-    /** Starts a peer with the template of a scenario. */
+    /** Starts the gateway, and warms its JVM with calls of the neighbour. */
+    static RunningServer startGateway(
+            Scenario.Options options, Processes processes, int backendPort, List<String> properties)
+            throws InterruptedException {
+        List<String> all = new ArrayList<>(properties);
+        all.add(BULKHEAD + "queue-capacity=auto");
+        all.add(BULKHEAD + "max-wait-duration=auto");
+        try (LightBackend warm = LightBackend.answeringOk(WorkerService.unlimited(Duration.ofMillis(2)))) {
+            RunningServer started = options.startGateway(processes, backendPort, warm.port(), all);
+            Scenario.load(started.port(), "/reactive/1").run(500, Duration.ofSeconds(8));
+            return started;
+        }
+    }
+
+    /** Starts a peer in front of ten workers, with the template of a scenario. */
     static OverloadedFront peer(Scenario.Options options, PeerProxy peer, String scenario) throws Exception {
-        OverloadedFront front = new OverloadedFront();
+        return peer(options, new WorkerService(WORKERS, SERVICE_TIME), peer, scenario, Map.of());
+    }
+
+    static OverloadedFront peer(
+            Scenario.Options options, WorkerService service, PeerProxy peer, String template, Map<String, ?> values)
+            throws Exception {
+        OverloadedFront front = new OverloadedFront(service);
         try {
-            String template = peer.label() + '-' + scenario + (peer == PeerProxy.ENVOY ? ".yaml" : ".cfg");
-            front.port =
-                    options.startPeer(front.processes, peer, template, Map.of("BACKEND_PORT", front.backend.port()));
+            String file = peer.label() + '-' + template + (peer == PeerProxy.ENVOY ? ".yaml" : ".cfg");
+            Map<String, Object> all = new TreeMap<>(values);
+            all.put("BACKEND_PORT", front.backend.port());
+            front.port = options.startPeer(front.processes, peer, file, all);
             return front;
         } catch (Exception e) {
             front.close();

@@ -1,17 +1,20 @@
 package io.weir.perf.scenario;
 
+import static io.weir.perf.scenario.PriorityFigures.CRITICAL;
+import static io.weir.perf.scenario.PriorityFigures.NORMAL;
+import static io.weir.perf.scenario.PriorityFigures.SHEDDABLE;
+
 import io.weir.perf.result.PromiseTable;
 import io.weir.perf.run.OpenLoad;
 import io.weir.perf.run.PeerProxy;
-import io.weir.perf.run.RunningServer;
 import io.weir.perf.scenario.CallerGroups.GroupAnswers;
-import io.weir.perf.scenario.CallerGroups.SentGroups;
 import io.weir.perf.scenario.PriorityFigures.ByClass;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 import java.util.function.ToDoubleFunction;
 
@@ -27,9 +30,6 @@ import java.util.function.ToDoubleFunction;
  */
 record PrioritiesScenario(Scenario.Options options) {
 
-    private static final String CRITICAL = "critical";
-    private static final String NORMAL = "normal";
-    private static final String SHEDDABLE = "sheddable";
     private static final CallerGroups CLASSES =
             new CallerGroups("X-Priority", Map.of(CRITICAL, 80, NORMAL, 240, SHEDDABLE, 480));
 
@@ -76,14 +76,12 @@ record PrioritiesScenario(Scenario.Options options) {
         figures.addFacts("weir", promises);
         figures.addFactsOfClasses("weir", promises);
         figures(without, goodput(without)).addFacts("unclassified", promises);
-        for (PeerProxy peer : Scenario.PEERS) {
-            if (peer.isInstalled()) {
-                try (OverloadedFront front = OverloadedFront.peer(options, peer, "priorities")) {
-                    Round round = play(peer.label(), front);
-                    PriorityFigures beside = figures(List.of(round), round.goodput());
-                    beside.addFacts(peer.label(), promises);
-                    show(peer.label(), beside, promises);
-                }
+        for (PeerProxy peer : Scenario.installedPeers()) {
+            try (OverloadedFront front = OverloadedFront.peer(options, peer, "priorities")) {
+                Round round = play(peer.label(), front);
+                PriorityFigures beside = figures(List.of(round), round.goodput());
+                beside.addFacts(peer.label(), promises);
+                show(peer.label(), beside, promises);
             }
         }
         return promises;
@@ -109,7 +107,8 @@ record PrioritiesScenario(Scenario.Options options) {
         CLASSES.times(CALM).send(front.port(), Duration.ofSeconds(3)).join();
         options.begin(name + ": overload");
         long began = OpenLoad.nowMillis();
-        SentGroups sent = CLASSES.send(front.port(), overload.plus(hang).plus(after));
+        CompletableFuture<GroupAnswers> sent =
+                CLASSES.send(front.port(), overload.plus(hang).plus(after));
         Thread.sleep(overload);
         options.begin(name + ": hang");
         ByClass before = permits(front);
@@ -124,10 +123,7 @@ record PrioritiesScenario(Scenario.Options options) {
         // The calls of the last second before the hang may meet it.
         long end = hangs - CallerGroups.IN_TIME.toMillis();
         GroupAnswers hung = all.sentBetween(hangs, heals);
-        ByClass permits = new ByClass(
-                100 * (granted.critical() - before.critical()) / hung.sent(CRITICAL),
-                100 * (granted.normal() - before.normal()) / hung.sent(NORMAL),
-                100 * (granted.sheddable() - before.sheddable()) / hung.sent(SHEDDABLE));
+        ByClass permits = ByClass.of(each -> 100 * (granted.of(each) - before.of(each)) / hung.sent(each));
         GroupAnswers overloaded = all.sentBetween(began, end);
         return new Round(
                 overloaded,
@@ -138,17 +134,10 @@ record PrioritiesScenario(Scenario.Options options) {
     }
 
     private static ByClass permits(OverloadedFront front) {
-        return byClass(word ->
-                front.anyGateway().map(gateway -> granted(gateway, word)).orElse(Double.NaN));
-    }
-
-    private static double granted(RunningServer gateway, String word) {
-        return gateway.count("weir_permits_granted_total", "backend=\"mvc\"", "priority=\"" + word + '"');
-    }
-
-    private static ByClass byClass(ToDoubleFunction<String> figure) {
-        return new ByClass(
-                figure.applyAsDouble(CRITICAL), figure.applyAsDouble(NORMAL), figure.applyAsDouble(SHEDDABLE));
+        return ByClass.of(name -> front.anyGateway()
+                .map(gateway -> (double)
+                        gateway.count("weir_permits_granted_total", "backend=\"mvc\"", "priority=\"" + name + '"'))
+                .orElse(Double.NaN));
     }
 
     private static double goodput(List<Round> rounds) {
@@ -160,10 +149,7 @@ record PrioritiesScenario(Scenario.Options options) {
     }
 
     private static ByClass meanByClass(List<Round> rounds, Function<Round, ByClass> figure) {
-        return new ByClass(
-                mean(rounds, round -> figure.apply(round).critical()),
-                mean(rounds, round -> figure.apply(round).normal()),
-                mean(rounds, round -> figure.apply(round).sheddable()));
+        return ByClass.of(name -> mean(rounds, round -> figure.apply(round).of(name)));
     }
 
     private static PriorityFigures figures(List<Round> rounds, double unclassified) {
@@ -172,12 +158,12 @@ record PrioritiesScenario(Scenario.Options options) {
         double sheddable = mean(rounds, round -> round.answeredPerSecond(SHEDDABLE));
         double rest = unclassified / 100 * OverloadedFront.CAPACITY * (1 - RESERVE) - critical;
         return new PriorityFigures(
-                meanByClass(rounds, round -> byClass(round.overload()::answeredPercent)),
+                meanByClass(rounds, round -> ByClass.of(round.overload()::answeredPercent)),
                 100 * normal / rest,
                 100 * sheddable / OverloadedFront.CAPACITY,
                 goodput(rounds),
                 unclassified,
                 meanByClass(rounds, Round::permits),
-                meanByClass(rounds, round -> byClass(round.healed()::answeredPercent)));
+                meanByClass(rounds, round -> ByClass.of(round.healed()::answeredPercent)));
     }
 }

@@ -1,7 +1,9 @@
 package io.weir.perf.scenario;
 
 import io.weir.perf.result.PromiseTable;
+import java.util.List;
 import java.util.Locale;
+import java.util.function.ToDoubleFunction;
 
 /**
  * The figures of a gateway whose backend gets four times its capacity, in three classes, and hangs meanwhile;
@@ -25,8 +27,32 @@ record PriorityFigures(
         ByClass permits,
         ByClass healed) {
 
+    static final String CRITICAL = "critical";
+    static final String NORMAL = "normal";
+    static final String SHEDDABLE = "sheddable";
+
+    private static final String ORDER = "in the order of classes";
+
     /** A figure of each class. */
     record ByClass(double critical, double normal, double sheddable) {
+
+        static ByClass of(ToDoubleFunction<String> figure) {
+            return new ByClass(
+                    figure.applyAsDouble(CRITICAL), figure.applyAsDouble(NORMAL), figure.applyAsDouble(SHEDDABLE));
+        }
+
+        double of(String name) {
+            return switch (name) {
+                case CRITICAL -> critical;
+                case NORMAL -> normal;
+                default -> sheddable;
+            };
+        }
+
+        /** Adds a fact of each class; its name has {@code %s} in the place of the class. */
+        void addFacts(String fact, String unit, PromiseTable promises) {
+            List.of(CRITICAL, NORMAL, SHEDDABLE).forEach(name -> promises.fact(fact.formatted(name), of(name), unit));
+        }
 
         /** Whether no class has more than a higher one, and the highest has more than the lowest. */
         boolean isOrdered() {
@@ -37,8 +63,6 @@ record PriorityFigures(
             return String.format(Locale.ROOT, "%.1f, %.1f, %.1f %s", critical, normal, sheddable, unit);
         }
     }
-
-    private static final String ORDER = "in the order of classes";
 
     /** Adds the promises; the bounds of a quick run are wider, for a busy machine. */
     void judge(boolean quick, PromiseTable promises) {
@@ -58,12 +82,8 @@ record PriorityFigures(
 
     /** Adds the figures that are compared between fronts. */
     void addFacts(String front, PromiseTable promises) {
-        promises.fact(front + ".critical.answered", answered.critical, "%");
-        promises.fact(front + ".normal.answered", answered.normal, "%");
-        promises.fact(front + ".sheddable.answered", answered.sheddable, "%");
-        promises.fact(front + ".healed.critical.answered", healed.critical, "%");
-        promises.fact(front + ".healed.normal.answered", healed.normal, "%");
-        promises.fact(front + ".healed.sheddable.answered", healed.sheddable, "%");
+        answered.addFacts(front + ".%s.answered", "%", promises);
+        healed.addFacts(front + ".healed.%s.answered", "%", promises);
         promises.fact(front + ".goodput", goodput, "% of its capacity");
     }
 
@@ -71,8 +91,6 @@ record PriorityFigures(
     void addFactsOfClasses(String front, PromiseTable promises) {
         promises.fact(front + ".normal.of-rest", normalOfRest, "% of what is left");
         promises.fact(front + ".sheddable.goodput", sheddable, "% of its capacity");
-        promises.fact(front + ".hang.critical.permits", permits.critical, "of 100 calls");
-        promises.fact(front + ".hang.normal.permits", permits.normal, "of 100 calls");
-        promises.fact(front + ".hang.sheddable.permits", permits.sheddable, "of 100 calls");
+        permits.addFacts(front + ".hang.%s.permits", "of 100 calls", promises);
     }
 }

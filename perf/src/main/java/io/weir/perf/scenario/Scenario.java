@@ -1,5 +1,7 @@
 package io.weir.perf.scenario;
 
+import static java.util.Map.entry;
+
 import io.weir.perf.result.PromiseTable;
 import io.weir.perf.result.RunResult;
 import io.weir.perf.run.Host;
@@ -38,77 +40,62 @@ public final class Scenario {
     /** The step of an experiment that is compared with nothing. */
     static final String WARM_UP = RunResult.WARM_UP;
 
-    /** The peers with a template for each of the scenarios that compare. */
-    static final List<PeerProxy> PEERS = List.of(PeerProxy.HAPROXY, PeerProxy.ENVOY);
-
     /** The properties that disable a protection; {@code *} is the name of a backend. */
-    private static final Map<String, List<String>> PROTECTIONS = new TreeMap<>(Map.of(
-            "circuit-breaker", List.of("backends.*.circuit-breaker.enforce=false"),
-            "bulkhead", List.of("backends.*.bulkhead.enforce=false"),
-            "deadline", List.of("backends.*.deadline-enforce=false"),
-            "adaptive-limit", List.of("backends.*.bulkhead.max-concurrent-calls=1000"),
+    private static final Map<String, List<String>> PROTECTIONS = new TreeMap<>(Map.ofEntries(
+            entry("circuit-breaker", List.of("backends.*.circuit-breaker.enforce=false")),
+            entry("bulkhead", List.of("backends.*.bulkhead.enforce=false")),
+            entry("deadline", List.of("backends.*.deadline-enforce=false")),
+            entry("adaptive-limit", List.of("backends.*.bulkhead.max-concurrent-calls=1000")),
             // Probes come too late.
-            "probes", List.of("backends.*.recovery.probe-interval=1m"),
+            entry("probes", List.of("backends.*.recovery.probe-interval=1m")),
             // Slow calls count as failures, and the last few calls decide.
-            "slow-call-tolerance",
+            entry(
+                    "slow-call-tolerance",
                     List.of(
                             "backends.*.circuit-breaker.slow-call-duration-threshold=500ms",
                             "backends.*.circuit-breaker.slow-call-rate-threshold=20",
                             "backends.*.circuit-breaker.sliding-window-size=10",
-                            "backends.*.circuit-breaker.minimum-number-of-calls=5"),
+                            "backends.*.circuit-breaker.minimum-number-of-calls=5")),
             // Slow callers take permits, and have no compartment of their own.
-            "slow-caller-compartment", List.of("edge.read-ahead=0B", "backends.*.max-streams=1"),
+            entry("slow-caller-compartment", List.of("edge.read-ahead=0B", "backends.*.max-streams=1")),
             // The gateway believes every caller.
-            "forwarded-header-check", List.of("edge.trusted-proxies=127.0.0.1"),
-            "memory-guard", List.of("overload.max-memory=100"),
+            entry("forwarded-header-check", List.of("edge.trusted-proxies=127.0.0.1")),
+            entry("memory-guard", List.of("overload.max-memory=100")),
             // The threshold is below the live set.
-            "memory-headroom", List.of("overload.max-memory=40")));
-
-    static {
-        // One pool for all backends, as in a plain proxy.
-        PROTECTIONS.put(
-                "compartments",
-                List.of(
-                        "backends.*.bulkhead.enforce=false",
-                        "backends.*.circuit-breaker.enforce=false",
-                        "backends.*.deadline-enforce=false",
-                        "overload.max-in-flight=50"));
-        // The gateway sheds at the hard limit only, and then everything.
-        PROTECTIONS.put("early-shedding", List.of("overload.target-event-loop-delay=250ms"));
-        PROTECTIONS.put(EJECTION, List.of());
-        PROTECTIONS.put(PRIORITIES, List.of());
-        PROTECTIONS.put(TENANTS, List.of());
-        // One instance after the other, a slow one as often as a fast one.
-        PROTECTIONS.put("least-latency", List.of("backends.*.load-balancing.policy=round-robin"));
-        PROTECTIONS.put("slow-start", List.of("backends.*.load-balancing.slow-start=0s"));
-    }
+            entry("memory-headroom", List.of("overload.max-memory=40")),
+            // One pool for all backends, as in a plain proxy.
+            entry(
+                    "compartments",
+                    List.of(
+                            "backends.*.bulkhead.enforce=false",
+                            "backends.*.circuit-breaker.enforce=false",
+                            "backends.*.deadline-enforce=false",
+                            "overload.max-in-flight=50")),
+            // The gateway sheds at the hard limit only, and then everything.
+            entry("early-shedding", List.of("overload.target-event-loop-delay=250ms")),
+            entry(EJECTION, List.of()),
+            entry(PRIORITIES, List.of()),
+            entry(TENANTS, List.of()),
+            // One instance after the other, a slow one as often as a fast one.
+            entry("least-latency", List.of("backends.*.load-balancing.policy=round-robin")),
+            entry("slow-start", List.of("backends.*.load-balancing.slow-start=0s"))));
 
     private interface RunnableScenario {
         PromiseTable run(Options options) throws Exception;
     }
 
     /** All scenarios. A new one is a class, a line here, and its name in the launcher. */
-    private static final Map<String, RunnableScenario> SCENARIOS = new TreeMap<>(Map.of(
-            "hang",
-            options -> new HangScenario(options).run(),
-            "instances",
-            options -> new InstancesScenario(options).run(),
-            "overload",
-            options -> new OverloadScenario(options).run(),
-            "faults",
-            options -> new FaultsScenario(options).run(),
-            "limit",
-            options -> new LimitScenario(options).run(),
-            "refusals",
-            options -> new RefusalsScenario(options).run(),
-            "memory",
-            options -> new MemoryScenario(options).run(),
-            PRIORITIES,
-            options -> new PrioritiesScenario(options).run(),
-            TENANTS,
-            options -> new TenantsScenario(options).run(),
-            "own-overload",
-            options -> new OwnOverloadScenario(options).run()));
+    private static final Map<String, RunnableScenario> SCENARIOS = new TreeMap<>(Map.ofEntries(
+            entry("hang", options -> new HangScenario(options).run()),
+            entry("instances", options -> new InstancesScenario(options).run()),
+            entry("overload", options -> new OverloadScenario(options).run()),
+            entry("faults", options -> new FaultsScenario(options).run()),
+            entry("limit", options -> new LimitScenario(options).run()),
+            entry("refusals", options -> new RefusalsScenario(options).run()),
+            entry("memory", options -> new MemoryScenario(options).run()),
+            entry(PRIORITIES, options -> new PrioritiesScenario(options).run()),
+            entry(TENANTS, options -> new TenantsScenario(options).run()),
+            entry("own-overload", options -> new OwnOverloadScenario(options).run())));
 
     /** Nearly as long as the deadline of a call. */
     private static final Duration MAX_STANDSTILL = Duration.ofMillis(250);
@@ -293,11 +280,10 @@ public final class Scenario {
         }
     }
 
-    /** The names of the other proxies that are installed. */
-    public static List<String> otherProxies() {
-        return PEERS.stream()
+    /** The installed ones of the peers with a template for each of the scenarios that compare. */
+    public static List<PeerProxy> installedPeers() {
+        return Stream.of(PeerProxy.HAPROXY, PeerProxy.ENVOY)
                 .filter(PeerProxy::isInstalled)
-                .map(PeerProxy::label)
                 .toList();
     }
 

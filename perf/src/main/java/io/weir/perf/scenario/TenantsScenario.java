@@ -30,17 +30,7 @@ record TenantsScenario(Scenario.Options options) {
     private static final int SMALL_RATE = 24;
     private static final CallerGroups TENANTS = new CallerGroups(
             "X-Tenant",
-            Map.of(
-                    BIG,
-                    560,
-                    MEDIUM,
-                    168,
-                    SMALL.get(0),
-                    SMALL_RATE,
-                    SMALL.get(1),
-                    SMALL_RATE,
-                    SMALL.get(2),
-                    SMALL_RATE));
+            Map.of(BIG, 560, MEDIUM, 168, "small-1", SMALL_RATE, "small-2", SMALL_RATE, "small-3", SMALL_RATE));
     private static final CallerGroups ALONE = new CallerGroups("X-Tenant", Map.of(BIG, 800));
 
     /** The share of each of the two tenants that ask for more: half of what the others leave. */
@@ -97,21 +87,19 @@ record TenantsScenario(Scenario.Options options) {
             promises.fact("weir.names.counted", (double) figures.countedNames(), "");
             promises.fact("weir.names.heap", figures.heapMegabytes(), "MB");
         }
-        for (PeerProxy peer : Scenario.PEERS) {
-            if (peer.isInstalled()) {
-                try (OverloadedFront front = OverloadedFront.peer(options, peer, "tenants")) {
-                    Answers beside = play(peer.label(), front);
-                    beside.addFacts(peer.label(), promises);
-                    promises.show(
-                            peer.label() + ", 60/s for each: the least small, medium, all; alone",
-                            String.format(
-                                    Locale.ROOT,
-                                    "%.1f %%, %.1f %% of its share, %.1f %%; %.1f %%",
-                                    beside.small(),
-                                    beside.medium(),
-                                    beside.goodput(),
-                                    beside.goodputAlone()));
-                }
+        for (PeerProxy peer : Scenario.installedPeers()) {
+            try (OverloadedFront front = OverloadedFront.peer(options, peer, "tenants")) {
+                Answers beside = play(peer.label(), front);
+                beside.addFacts(peer.label(), promises);
+                promises.show(
+                        peer.label() + ", 60/s for each: the least small, medium, all; alone",
+                        String.format(
+                                Locale.ROOT,
+                                "%.1f %%, %.1f %% of its share, %.1f %%; %.1f %%",
+                                beside.small(),
+                                beside.medium(),
+                                beside.goodput(),
+                                beside.goodputAlone()));
             }
         }
         return promises;

@@ -3,16 +3,12 @@ package io.weir.perf.experiment;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.weir.perf.experiment.PeerComparison.ComparisonExtent;
+import io.weir.perf.run.BriefRun;
 import io.weir.perf.run.Host;
 import io.weir.perf.run.PeerProxy;
-import io.weir.perf.run.PerfRun;
-import io.weir.perf.run.RunOptions;
-import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.List;
-import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
@@ -28,9 +24,6 @@ import org.junit.jupiter.api.parallel.Isolated;
 @Isolated
 class PeerComparisonIT {
 
-    private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
-    private static final RunOptions OPTIONS = new RunOptions(List.of(), false, true, 1, Optional.empty());
-
     /** The peer without protection: its behaviour does not depend on a busy machine. */
     private static final class Brief extends PeerComparison {
 
@@ -42,16 +35,16 @@ class PeerComparisonIT {
 
         @Override
         public List<String> jvmOptions() {
-            return List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC");
+            return BriefRun.SHORT_LIVED_JVM;
         }
     }
 
     @Test
     void recordsAllKindsOfFigures(@TempDir Path raw) throws Exception {
-        PerfRun.RunOutcome outcome = PerfRun.measure(new Brief(), OPTIONS, ROOT, raw, Duration.ZERO);
+        BriefRun run = BriefRun.of(new Brief(), 1, raw);
 
-        assertThat(outcome.failures()).isEmpty();
-        List<String> facts = rows(raw, "facts");
+        assertThat(run.outcome().failures()).isEmpty();
+        List<String> facts = run.rows("facts");
         assertThat(facts)
                 .anyMatch(row -> row.startsWith("bare.hang.neighbour.success,"))
                 .anyMatch(row -> row.startsWith("bare.hang.sick.p50,"))
@@ -66,14 +59,10 @@ class PeerComparisonIT {
                         .isTrue();
             }
         }
-        assertThat(rows(raw, "spans")).anyMatch(row -> row.contains(",hang,"));
-        assertThat(Files.readAllLines(raw.resolve("run.properties"))).contains("compare=bare");
+        assertThat(run.rows("spans")).anyMatch(row -> row.contains(",hang,"));
+        assertThat(run.properties()).contains("compare=bare");
         assertThat(ProcessHandle.current().descendants().filter(ProcessHandle::isAlive))
                 .as("processes that were not stopped")
                 .noneMatch(process -> process.info().commandLine().orElse("").contains("weir-perf.jar"));
-    }
-
-    private static List<String> rows(Path raw, String file) throws IOException {
-        return Files.readAllLines(raw.resolve(file + ".csv")).stream().skip(1).toList();
     }
 }

@@ -3,6 +3,7 @@ package io.weir.perf.experiment;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.weir.perf.result.PromiseTable;
+import io.weir.perf.run.BriefRun;
 import io.weir.perf.run.Experiment;
 import io.weir.perf.run.ExperimentContext;
 import io.weir.perf.run.PerfRun;
@@ -35,14 +36,7 @@ class ScenarioExperimentTest {
 
     @Test
     void assertsEachPromiseOfItsScenario() throws Exception {
-        for (String jar : List.of(
-                "gateway/target/weir-gateway.jar",
-                "backends-sim/target/weir-backends-sim.jar",
-                "perf/simulations/target/weir-perf-simulations.jar",
-                "perf/thread-front/target/weir-perf-thread-front.jar")) {
-            Files.createDirectories(root.resolve(jar).getParent());
-            Files.createFile(root.resolve(jar));
-        }
+        BriefRun.createJars(root);
         RunOptions options = new RunOptions(List.of(), false, true, 1, Optional.empty());
 
         PerfRun.RunOutcome outcome =

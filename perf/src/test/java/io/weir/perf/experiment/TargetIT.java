@@ -5,20 +5,17 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.sun.net.httpserver.HttpServer;
 import io.weir.perf.experiment.Containment.ContainmentExtent;
 import io.weir.perf.experiment.Containment.Front;
+import io.weir.perf.run.BriefRun;
 import io.weir.perf.run.Host;
 import io.weir.perf.run.HttpControl;
 import io.weir.perf.run.LoadAssertion;
-import io.weir.perf.run.PerfRun;
 import io.weir.perf.run.Processes;
 import io.weir.perf.run.RemoteTarget;
 import io.weir.perf.run.RunOptions;
-import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.URI;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -39,8 +36,6 @@ import org.junit.jupiter.api.parallel.Isolated;
 @EnabledIfSystemProperty(named = "peers", matches = "true")
 @Isolated
 class TargetIT {
-
-    private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
 
     @TempDir
     private Path directory;
@@ -81,29 +76,27 @@ class TargetIT {
             neighbour.start();
             processes.await("simulator", () -> HttpControl.answers("http://127.0.0.1:" + port + "/work"));
             processes.await("gateway", () -> HttpControl.answers(gateway + "/mvc/work"));
-            Path raw = directory.resolve("raw");
-
             RunOptions options =
                     new RunOptions(List.of(), false, true, 0, Optional.of(new RemoteTarget(gateway, faults)));
-            PerfRun.RunOutcome outcome = PerfRun.measure(new Brief(), options, ROOT, raw, Duration.ZERO);
+            BriefRun run = BriefRun.of(new Brief(), options, directory.resolve("raw"));
 
-            assertThat(outcome.failures()).isEmpty();
-            assertThat(rows(raw, "assertions"))
+            assertThat(run.outcome().failures()).isEmpty();
+            assertThat(run.rows("assertions"))
                     .singleElement()
                     .asString()
                     .startsWith("target,neighbour: hang")
                     .contains(",true,");
-            assertThat(rows(raw, "steps")).singleElement().asString().startsWith("1,target: hang,,");
-            assertThat(rows(raw, "spans")).singleElement().asString().startsWith("1,hang,");
-            assertThat(rows(raw, "requests"))
+            assertThat(run.rows("steps")).singleElement().asString().startsWith("1,target: hang,,");
+            assertThat(run.rows("spans")).singleElement().asString().startsWith("1,hang,");
+            assertThat(run.rows("requests"))
                     .as("the gateway's reason, as the caller saw it")
                     .anyMatch(row -> row.endsWith(",sick,deadline-exceeded"))
                     .anyMatch(row -> row.endsWith(",neighbour,success"));
-            assertThat(rows(raw, "processes"))
+            assertThat(run.rows("processes"))
                     .as("remote processes are not sampled")
                     .isNotEmpty()
                     .allMatch(row -> row.contains(",gatling-target,"));
-            assertThat(Files.readAllLines(raw.resolve("run.properties")))
+            assertThat(run.properties())
                     .contains("gateway.url=" + gateway)
                     .noneMatch(line -> line.startsWith("gateway.version="));
             assertThat(HttpControl.get(faults + "/faults").orElseThrow().replaceAll("\\s", ""))
@@ -121,7 +114,9 @@ class TargetIT {
                 processes,
                 "simulator",
                 Map.of(),
-                ROOT.resolve("backends-sim/target/weir-backends-sim.jar").toString(),
+                BriefRun.ROOT
+                        .resolve("backends-sim/target/weir-backends-sim.jar")
+                        .toString(),
                 "--sim.stack=mvc-jdbc",
                 "--server.address=127.0.0.1",
                 "--server.port=" + port,
@@ -138,8 +133,8 @@ class TargetIT {
                         "MANAGEMENT_PORT", Integer.toString(Host.freePort()),
                         "MVC_PORT", Integer.toString(mvc),
                         "REACTIVE_PORT", Integer.toString(reactive)),
-                ROOT.resolve("gateway/target/weir-gateway.jar").toString(),
-                ROOT.resolve("config/local.yml").toString());
+                BriefRun.ROOT.resolve("gateway/target/weir-gateway.jar").toString(),
+                BriefRun.ROOT.resolve("config/local.yml").toString());
     }
 
     /** A JVM that lives for seconds needs less compilation. */
@@ -152,9 +147,5 @@ class TargetIT {
                 "-jar"));
         command.addAll(List.of(jar));
         processes.start(name, command, environment);
-    }
-
-    private static List<String> rows(Path raw, String file) throws IOException {
-        return Files.readAllLines(raw.resolve(file + ".csv")).stream().skip(1).toList();
     }
 }

@@ -139,7 +139,8 @@ class ReadmeTablesTest {
 
     @Test
     void readsAFileOfJmh() {
-        PromiseTable table = JmhTable.parse(List.of(
+        PromiseTable table = JmhTable.parse(String.join(
+                "\n",
                 "\"Benchmark\",\"Mode\",\"Threads\",\"Samples\",\"Score\",\"Score Error (99.9%)\",\"Unit\","
                         + "\"Param: kind\"",
                 "\"io.weir.perf.jmh.BulkheadBenchmark.take\",\"thrpt\",4,15,86.215,2.03,\"ops/us\",weir",

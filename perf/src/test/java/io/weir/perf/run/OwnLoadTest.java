@@ -64,8 +64,6 @@ class OwnLoadTest {
     }
 
     private List<String> rows(String file) throws Exception {
-        return Files.readAllLines(directory.resolve("raw/" + file + ".csv")).stream()
-                .skip(1)
-                .toList();
+        return BriefRun.rows(directory.resolve("raw"), file);
     }
 }

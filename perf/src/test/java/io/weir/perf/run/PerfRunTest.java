@@ -80,14 +80,7 @@ class PerfRunTest {
     @ParameterizedTest
     @ValueSource(ints = {0, 1, 2})
     void linksThePageOfFailedRun(int steps, @TempDir Path root) throws Exception {
-        for (String jar : List.of(
-                "gateway/target/weir-gateway.jar",
-                "backends-sim/target/weir-backends-sim.jar",
-                "perf/simulations/target/weir-perf-simulations.jar",
-                "perf/thread-front/target/weir-perf-thread-front.jar")) {
-            Files.createDirectories(root.resolve(jar).getParent());
-            Files.createFile(root.resolve(jar));
-        }
+        BriefRun.createJars(root);
         Path results = root.resolve("perf/results");
         Files.createDirectories(results.resolve("failing/quick"));
         Files.writeString(results.resolve("failing/quick/index.html"), "of the previous run");

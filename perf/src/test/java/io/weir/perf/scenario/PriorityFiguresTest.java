@@ -3,13 +3,12 @@ package io.weir.perf.scenario;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.weir.perf.result.PromiseTable;
-import io.weir.perf.result.PromiseTable.Promise;
 import io.weir.perf.scenario.PriorityFigures.ByClass;
 import java.util.List;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Made-up figures: with classes, and as all classes fare alike with {@code --without priorities}. */
+/** Figures with classes, and {@code --without priorities}, where all classes get the same share. */
 class PriorityFiguresTest {
 
     private static final PriorityFigures WITH = new PriorityFigures(
@@ -20,10 +19,7 @@ class PriorityFiguresTest {
     private static List<String> broken(PriorityFigures figures, boolean quick) {
         PromiseTable promises = new PromiseTable();
         figures.judge(quick, promises);
-        return promises.rows().stream()
-                .filter(row -> !row.holds())
-                .map(Promise::text)
-                .toList();
+        return promises.broken();
     }
 
     @ParameterizedTest

@@ -3,12 +3,11 @@ package io.weir.perf.scenario;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.weir.perf.result.PromiseTable;
-import io.weir.perf.result.PromiseTable.Promise;
 import java.util.List;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Made-up figures: with tenants, and as all callers fare alike with {@code --without tenants}. */
+/** Figures with tenants, and {@code --without tenants}, where all callers get the same share. */
 class TenantFiguresTest {
 
     private static final TenantFigures WITH = new TenantFigures(100, 97, 98, 98, 20_000, 2000, 1.5);
@@ -17,10 +16,7 @@ class TenantFiguresTest {
     private static List<String> broken(TenantFigures figures, boolean quick) {
         PromiseTable promises = new PromiseTable();
         figures.judge(quick, promises);
-        return promises.rows().stream()
-                .filter(row -> !row.holds())
-                .map(Promise::text)
-                .toList();
+        return promises.broken();
     }
 
     @ParameterizedTest
