@@ -72,7 +72,10 @@ class ChaosIT {
             backend.start();
             backend.stubFor(WireMock.get(WireMock.anyUrl()).willReturn(WireMock.ok("answered")));
             startGateway(processes, port, management, backend.port());
-            processes.await("gateway", () -> HttpControl.answers("http://127.0.0.1:" + port + "/safe"));
+            processes.await(
+                    "gateway",
+                    () -> HttpControl.answers("http://127.0.0.1:" + port + "/safe")
+                            && HttpControl.answers("http://127.0.0.1:" + management + "/actuator/health/readiness"));
 
             CompletableFuture<PerfRun.RunOutcome> safe = measure("safe", port, management);
             CompletableFuture<PerfRun.RunOutcome> bare = measure("bare", port, management);
