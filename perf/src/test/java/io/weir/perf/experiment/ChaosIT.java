@@ -22,12 +22,18 @@ import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
+import org.junit.jupiter.api.parallel.ResourceLock;
 
 /**
  * A chaos run against a deployed gateway whose backend is WireMock. The run holds for a route with its
- * protections, and fails for one without breaker and deadline. Both are measured at the same time.
+ * protections, and fails for one without breaker and deadline. Both are measured at the same time, beside
+ * the calm ones of {@code ScenarioIT}.
  */
 @Timeout(120)
+@Execution(ExecutionMode.CONCURRENT)
+@ResourceLock("a busy scenario")
 class ChaosIT {
 
     private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
@@ -72,7 +78,10 @@ class ChaosIT {
             backend.start();
             backend.stubFor(WireMock.get(WireMock.anyUrl()).willReturn(WireMock.ok("answered")));
             startGateway(processes, port, management, backend.port());
-            processes.await("gateway", () -> HttpControl.answers("http://127.0.0.1:" + port + "/safe"));
+            processes.await(
+                    "gateway",
+                    () -> HttpControl.answers("http://127.0.0.1:" + port + "/safe")
+                            && HttpControl.answers("http://127.0.0.1:" + management + "/actuator/health/readiness"));
 
             CompletableFuture<PerfRun.RunOutcome> safe = measure("safe", port, management);
             CompletableFuture<PerfRun.RunOutcome> bare = measure("bare", port, management);

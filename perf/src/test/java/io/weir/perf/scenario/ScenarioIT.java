@@ -23,7 +23,9 @@ import org.junit.jupiter.params.provider.CsvSource;
 @Timeout(300)
 class ScenarioIT {
 
+    /** {@code ChaosIT} has the same lock: the calm scenarios take more time. */
     private static final String BUSY = "a busy scenario";
+
     private static final String CALM = "a calm scenario";
     private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
 
