@@ -5,6 +5,7 @@ import io.weir.authentication.Issuers;
 import io.weir.cluster.GatewayCount;
 import io.weir.compression.CompressionMemory;
 import io.weir.config.WeirProperties;
+import io.weir.config.check.RoutesBinder;
 import io.weir.door.BackendAnswerFilter;
 import io.weir.door.BackendRoutingFilter;
 import io.weir.door.FrontDoor;
@@ -50,6 +51,7 @@ import org.springframework.beans.factory.annotation.Qualifier;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
+import org.springframework.boot.context.properties.ConfigurationPropertiesBindHandlerAdvisor;
 import org.springframework.boot.ssl.SslBundles;
 import org.springframework.boot.web.server.Ssl;
 import org.springframework.boot.web.server.autoconfigure.ServerProperties;
@@ -93,6 +95,11 @@ class RoutingConfiguration {
                 filters.stream().collect(Collectors.toMap(GatewayFilterFactory::name, Function.identity())),
                 configuration,
                 whyNotCompiled(cors, beans, environment));
+    }
+
+    @Bean
+    static ConfigurationPropertiesBindHandlerAdvisor routesBinding(Environment environment) {
+        return RoutesBinder.advisor(environment);
     }
 
     /** Replaces Spring Cloud Gateway's own factory of the predicate Host. */

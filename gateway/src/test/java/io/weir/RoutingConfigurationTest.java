@@ -6,9 +6,13 @@ import java.lang.reflect.Proxy;
 import org.junit.jupiter.api.Test;
 import org.springframework.beans.factory.support.DefaultListableBeanFactory;
 import org.springframework.beans.factory.support.RootBeanDefinition;
+import org.springframework.boot.context.properties.ConfigurationPropertiesBindHandlerAdvisor;
 import org.springframework.cloud.gateway.filter.AdaptCachedBodyGlobalFilter;
 import org.springframework.cloud.gateway.filter.GatewayFilterChain;
 import org.springframework.cloud.gateway.filter.GlobalFilter;
+import org.springframework.context.annotation.AnnotatedBeanDefinitionReader;
+import org.springframework.context.annotation.ConfigurationClassPostProcessor;
+import org.springframework.core.env.StandardEnvironment;
 import org.springframework.web.server.ServerWebExchange;
 import reactor.core.publisher.Mono;
 
@@ -46,5 +50,16 @@ class RoutingConfigurationTest {
         beans.registerSingleton("audit", foreign());
 
         assertThat(RoutingConfiguration.foreignFilter(beans)).isEqualTo("GlobalFilter audit");
+    }
+
+    @Test
+    void bindsRoutesInATimeProportionalToTheirNumber() {
+        new AnnotatedBeanDefinitionReader(beans).register(RoutingConfiguration.class);
+        ConfigurationClassPostProcessor processor = new ConfigurationClassPostProcessor();
+        processor.setEnvironment(new StandardEnvironment());
+        processor.postProcessBeanDefinitionRegistry(beans);
+
+        assertThat(beans.getBeanNamesForType(ConfigurationPropertiesBindHandlerAdvisor.class, true, false))
+                .containsExactly("routesBinding");
     }
 }

@@ -24,8 +24,6 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
-import org.springframework.boot.context.properties.bind.Bindable;
-import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.convert.DurationStyle;
 import org.springframework.cloud.gateway.config.GatewayProperties;
 import org.springframework.core.env.ConfigurableEnvironment;
@@ -100,9 +98,7 @@ public final class ConfigurationSnapshot {
 
     /** Spring Cloud Gateway's properties. Requires a configuration without problems. */
     public GatewayProperties gateway() {
-        return Binder.get(sources.environment())
-                .bind(GatewayProperties.PREFIX, Bindable.of(GatewayProperties.class))
-                .orElseGet(GatewayProperties::new);
+        return new RoutesBinder(sources.environment()).gateway();
     }
 
     /**

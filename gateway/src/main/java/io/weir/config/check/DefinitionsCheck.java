@@ -12,7 +12,6 @@ import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.bind.Bindable;
-import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.context.properties.source.ConfigurationPropertyName;
 import org.springframework.cloud.gateway.filter.FilterDefinition;
 import org.springframework.cloud.gateway.handler.predicate.HostRoutePredicateFactory;
@@ -43,6 +42,7 @@ final class DefinitionsCheck {
     private static final Set<String> PROPERTIES = Set.of("name", "args");
 
     private final Environment environment;
+    private final RoutesBinder binder;
     private final Supplier<GatewayFactories> factories;
     private final Consumer<ConfigurationProblem> problems;
     private final List<ConfigurationProblem> warnings = new ArrayList<>();
@@ -50,6 +50,7 @@ final class DefinitionsCheck {
     DefinitionsCheck(
             Environment environment, Supplier<GatewayFactories> factories, Consumer<ConfigurationProblem> problems) {
         this.environment = environment;
+        this.binder = new RoutesBinder(environment);
         this.factories = factories;
         this.problems = problems;
     }
@@ -257,8 +258,8 @@ final class DefinitionsCheck {
                         null,
                         "unknown property",
                         PropertyNames.nearest(child.name(), PROPERTIES))));
-        FilterDefinition bound = Binder.get(environment)
-                .bind(ConfigurationPropertyName.adapt(node.path(), '.'), Bindable.of(FilterDefinition.class))
+        FilterDefinition bound = binder.bind(
+                        ConfigurationPropertyName.adapt(node.path(), '.'), Bindable.of(FilterDefinition.class))
                 .orElseGet(FilterDefinition::new);
         if (bound.getName() == null || bound.getName().isBlank()) {
             problems.accept(ConfigurationProblem.of(node.location(), node.path() + ".name", null, "missing"));
