@@ -1,6 +1,7 @@
 package io.weir.engine;
 
 import io.netty.buffer.Unpooled;
+import io.netty.channel.Channel;
 import io.netty.handler.codec.http.DefaultHttpHeaders;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaders;
@@ -12,6 +13,7 @@ import io.weir.engine.Decision.Refuse;
 import io.weir.instance.CloseFrameCheck;
 import io.weir.instance.HandshakeAnswer;
 import io.weir.instance.HandshakeHead;
+import io.weir.instance.WebSocketStream;
 import io.weir.outcome.Reason;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
@@ -83,6 +85,7 @@ final class WebSocketAttempt extends HttpAttempt {
                 .websocket(spec.build())
                 .uri(target())
                 .connect()
+                .doOnNext(answered -> checkCloseFrames(answered.channel()))
                 .flatMap(answered -> onResponse((HttpClientResponse) answered, answered))
                 .subscribe(this);
     }
@@ -104,8 +107,17 @@ final class WebSocketAttempt extends HttpAttempt {
                 .remove(HttpHeaderNames.SEC_WEBSOCKET_EXTENSIONS)
                 .remove(HttpHeaderNames.SEC_WEBSOCKET_PROTOCOL);
         HandshakeHead.keep(head, on.channel());
-        if (!(on.channel() instanceof Http2StreamChannel)) {
+        if (on.channel() instanceof Http2StreamChannel) {
+            WebSocketStream.install(on.channel());
+        } else {
             answer = HandshakeAnswer.await(on);
+        }
+    }
+
+    /** On the connection's event loop, before the first frame. Over HTTP/1.1 {@link HandshakeAnswer} does it. */
+    private static void checkCloseFrames(Channel connection) {
+        if (connection instanceof Http2StreamChannel) {
+            CloseFrameCheck.install(connection);
         }
     }
 
