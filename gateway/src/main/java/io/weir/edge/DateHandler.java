@@ -20,7 +20,8 @@ import reactor.netty.http.server.HttpServer;
  * Adds the {@link DateField} to the responses of a server that has no guards of the edge: the management
  * port's. Reactor Netty adds no date.
  *
- * <p>The handler is next to the codec, since Reactor Netty answers a malformed request below its own handlers.
+ * <p>The handler is next to the codec, since Reactor Netty answers a malformed request below its own
+ * handlers.
  *
  * <p>Without state, so one instance serves all connections.
  */
@@ -64,7 +65,8 @@ public final class DateHandler extends ChannelOutboundHandlerAdapter {
 
     @Override
     public void write(ChannelHandlerContext context, Object message, ChannelPromise promise) {
-        if (message instanceof HttpResponse response && response.status().codeClass() != HttpStatusClass.INFORMATIONAL) {
+        if (message instanceof HttpResponse response
+                && response.status().codeClass() != HttpStatusClass.INFORMATIONAL) {
             DateField.SYSTEM.addIfMissing(response.headers());
         }
         context.write(message, promise);

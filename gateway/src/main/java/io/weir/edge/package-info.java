@@ -94,6 +94,8 @@
  *   <li>An upgrade to HTTP/2 is accepted in a connection's first request, if the request has no body: Netty's
  *       upgrade handler would aggregate bodies, and would answer {@code Expect} before there is a permit. The
  *       handler is removed after the first request.
+ *   <li>Extended CONNECT (RFC 8441) is not announced to callers, and is refused like CONNECT. Clients open a
+ *       WebSocket over HTTP/1.1 then, also beside an HTTP/2 connection. To backends it is used.
  *   <li>A malformed HTTP/2 head (RFC 9113, 8.3.1) resets its stream and gets no response. Frames of streams
  *       that the caller has ended, and new streams below earlier ones, end the connection: Netty's codec
  *       forgets closed streams, so {@link io.weir.edge.Http2StreamHistory} remembers the latest ones.

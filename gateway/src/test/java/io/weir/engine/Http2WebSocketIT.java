@@ -186,6 +186,32 @@ class Http2WebSocketIT {
     }
 
     @Door.Each
+    void opensAWebSocketWhoseBackendChoosesNoSubprotocol(Door door) throws Exception {
+        greet();
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            TestWebSocket socket =
+                    TestWebSocket.open(caller, door.path(BACKEND, "none-chosen"), "Sec-WebSocket-Protocol: one, two");
+            assertThat(socket.subprotocol()).isNull();
+            assertThat(socket.next()).isEqualTo("text 2");
+            socket.close(1000, "bye");
+            assertThat(backendEvent()).isEqualTo("close 1000 bye");
+        }
+        gateway.assertFed(BACKEND, 1, 0, 0);
+    }
+
+    /** RFC 6455, 4.1: such a WebSocket must fail. The caller must not receive the backend's 200. */
+    @Door.Each
+    void opensNoWebSocketWhoseBackendChoosesASubprotocolThatTheCallerDidNotOffer(Door door) throws Exception {
+        backend.behave(stream -> stream.accept("three"));
+        for (String[] offered : new String[][] {{}, {"Sec-WebSocket-Protocol: one, two"}}) {
+            try (TestCaller caller = TestCaller.to(gateway.port())) {
+                TestWebSocket.ask(caller, door.path(BACKEND, "not-offered"), offered);
+                assertThat(caller.answer().reason()).isEqualTo("connection-lost");
+            }
+        }
+    }
+
+    @Door.Each
     void passesOnARefusalThatEndsTheStream(Door door) throws Exception {
         backend.behave(stream -> stream.answer(403));
         try (TestCaller caller = TestCaller.to(gateway.port())) {

@@ -161,7 +161,16 @@ public final class TestHttp2Backend implements AutoCloseable {
 
         /** Answers the handshake, and opens the WebSocket. */
         public TestWebSocket accept() {
-            channel.writeAndFlush(new DefaultHttp2HeadersFrame(new DefaultHttp2Headers().status("200"), false));
+            return accept(new DefaultHttp2Headers());
+        }
+
+        /** Answers the handshake with a subprotocol, and opens the WebSocket. */
+        public TestWebSocket accept(String subprotocol) {
+            return accept(new DefaultHttp2Headers().set("sec-websocket-protocol", subprotocol));
+        }
+
+        private TestWebSocket accept(Http2Headers answer) {
+            channel.writeAndFlush(new DefaultHttp2HeadersFrame(answer.status("200"), false));
             return TestWebSocket.ofBackend(new Received(), new Sent());
         }
 
