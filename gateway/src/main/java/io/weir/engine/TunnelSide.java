@@ -29,7 +29,8 @@ final class TunnelSide {
 
     TunnelSide(Connection connection) {
         this.connection = connection;
-        // Reactor Netty replaces the channel of a connection that has ended by one that belongs to no event loop.
+        // Reactor Netty replaces the channel of a connection that has ended by one that belongs to no event
+        // loop.
         this.channel = connection.channel();
     }
 
