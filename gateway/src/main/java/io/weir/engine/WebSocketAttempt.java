@@ -122,7 +122,7 @@ final class WebSocketAttempt extends HttpAttempt {
         }
     }
 
-    /** Called before the first frame, on its event loop. Over HTTP/1.1 {@link HandshakeAnswer} checks them. */
+    /** Called before the first frame, on its event loop. {@link HandshakeAnswer} does it over HTTP/1.1. */
     private static void checkCloseFrames(Channel connection) {
         if (connection instanceof Http2StreamChannel) {
             CloseFrameCheck.install(connection);
@@ -157,7 +157,8 @@ final class WebSocketAttempt extends HttpAttempt {
             HttpOperations<?, ?> sent = handshake;
             if (sent == null || answer != null || !(failure instanceof WebSocketClientHandshakeException refused)) {
                 failed(failure);
-            } else if (refused.response() != null && !HttpResponseStatus.OK.equals(refused.response().status())) {
+            } else if (refused.response() != null
+                    && !HttpResponseStatus.OK.equals(refused.response().status())) {
                 answeredWithoutUpgrade(refused.response());
             } else if (sent.hasSentHeaders()) {
                 failed(failure);

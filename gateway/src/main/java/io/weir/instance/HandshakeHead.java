@@ -58,10 +58,7 @@ public final class HandshakeHead extends ChannelDuplexHandler {
     public static HandshakeHead keep(HttpClientRequest head, Channel connection, List<String> subprotocols) {
         HttpHeaders headers = head.requestHeaders();
         HandshakeHead kept = new HandshakeHead(
-                head.uri(),
-                headers.get(HttpHeaderNames.HOST),
-                headers.contains(HttpHeaderNames.ORIGIN),
-                subprotocols);
+                head.uri(), headers.get(HttpHeaderNames.HOST), headers.contains(HttpHeaderNames.ORIGIN), subprotocols);
         connection.pipeline().addBefore(NettyPipeline.ReactiveBridge, null, kept);
         headers.set(HttpHeaderNames.HOST, STAND_IN);
         return kept;

@@ -134,8 +134,7 @@ class Http2WebSocketIT {
         assertBadGateway(door, "disconnected", TestHttp2Backend.Stream::disconnect);
     }
 
-    private static void assertBadGateway(Door door, String name, TestHttp2Backend.Behaviour breakOff)
-            throws Exception {
+    private static void assertBadGateway(Door door, String name, TestHttp2Backend.Behaviour breakOff) throws Exception {
         backend.behave(stream -> {
             stream.accept().next();
             breakOff.serve(stream);

@@ -65,8 +65,7 @@ public final class TestHttp2Backend implements AutoCloseable {
                     @Override
                     protected void initChannel(Channel connection) {
                         connections.incrementAndGet();
-                        Http2Settings settings =
-                                Http2Settings.defaultSettings().connectProtocolEnabled(true);
+                        Http2Settings settings = Http2Settings.defaultSettings().connectProtocolEnabled(true);
                         connection
                                 .pipeline()
                                 .addLast(Http2FrameCodecBuilder.forServer()
@@ -209,6 +208,12 @@ public final class TestHttp2Backend implements AutoCloseable {
 
             @Override
             public int read() throws IOException {
+                byte[] one = new byte[1];
+                return read(one, 0, 1) < 0 ? -1 : one[0] & 0xff;
+            }
+
+            @Override
+            public int read(byte[] into, int offset, int length) throws IOException {
                 while (read == current.length) {
                     take();
                     if (current == END) {
@@ -218,7 +223,10 @@ public final class TestHttp2Backend implements AutoCloseable {
                         throw new SocketException("the stream is reset");
                     }
                 }
-                return current[read++] & 0xff;
+                int bytes = Math.min(length, current.length - read);
+                System.arraycopy(current, read, into, offset, bytes);
+                read += bytes;
+                return bytes;
             }
 
             private void take() throws IOException {
