@@ -76,7 +76,8 @@
  *   <li>A fragment is refused. No client sends one, and readers that drop it disagree with those that do not.
  *   <li>End-to-end fields are kept even if {@code Connection} names them. See {@link io.weir.edge.HopByHop}.
  *   <li>{@code Date} is added where the responses of both doors, and those of the edge itself, leave the
- *       gateway. See {@link io.weir.edge.DateField}.
+ *       gateway. See {@link io.weir.edge.DateField}. The management port has no guards; its answers get the
+ *       field from {@link io.weir.edge.DateHandler}.
  *   <li>{@code Connection: close} in a request that waits behind others is hidden from Reactor Netty until
  *       that request is answered. Its {@code HttpTrafficHandler} (1.3.8) has one {@code persistentConnection}
  *       flag per connection, sets it from the request that it has read last, and drops the queued requests
@@ -93,6 +94,8 @@
  *   <li>An upgrade to HTTP/2 is accepted in a connection's first request, if the request has no body: Netty's
  *       upgrade handler would aggregate bodies, and would answer {@code Expect} before there is a permit. The
  *       handler is removed after the first request.
+ *   <li>Extended CONNECT (RFC 8441) is not announced to callers, and is refused like CONNECT. Clients open a
+ *       WebSocket over HTTP/1.1 then, also beside an HTTP/2 connection. To backends it is used.
  *   <li>A malformed HTTP/2 head (RFC 9113, 8.3.1) resets its stream and gets no response. Frames of streams
  *       that the caller has ended, and new streams below earlier ones, end the connection: Netty's codec
  *       forgets closed streams, so {@link io.weir.edge.Http2StreamHistory} remembers the latest ones.

@@ -1,10 +1,12 @@
 package io.weir.engine;
 
 import io.netty.buffer.Unpooled;
+import io.netty.channel.Channel;
 import io.netty.handler.codec.http.DefaultHttpHeaders;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpResponse;
+import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http.websocketx.WebSocketClientHandshakeException;
 import io.netty.handler.codec.http.websocketx.WebSocketCloseStatus;
 import io.netty.handler.codec.http2.Http2StreamChannel;
@@ -12,7 +14,10 @@ import io.weir.engine.Decision.Refuse;
 import io.weir.instance.CloseFrameCheck;
 import io.weir.instance.HandshakeAnswer;
 import io.weir.instance.HandshakeHead;
+import io.weir.instance.WebSocketStream;
 import io.weir.outcome.Reason;
+import java.util.List;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 import reactor.core.publisher.Mono;
@@ -57,6 +62,7 @@ final class WebSocketAttempt extends HttpAttempt {
 
     private @Nullable TunnelSide backendSide;
     private volatile @Nullable HttpOperations<?, ?> handshake;
+    private volatile @Nullable HandshakeHead handshakeHead;
     private volatile @Nullable HandshakeAnswer answer;
     private volatile long lastMovedAt;
     private volatile long bytes;
@@ -71,18 +77,23 @@ final class WebSocketAttempt extends HttpAttempt {
     void start() {
         // The request may contain several such fields. Without a protocol the list is empty, as the client
         // expects.
-        String protocols =
+        String list =
                 String.join(", ", exchange.record().caller().headers().getAll(HttpHeaderNames.SEC_WEBSOCKET_PROTOCOL));
+        List<String> protocols = Stream.of(list.split(","))
+                .map(String::strip)
+                .filter(name -> !name.isEmpty())
+                .toList();
         WebsocketClientSpec.Builder spec = WebsocketClientSpec.builder()
                 .handlePing(true)
                 .maxFramePayloadLength(exchange.engine().limits().maxFrameBytes())
-                .protocols(protocols);
+                .protocols(protocols.isEmpty() ? "" : list);
         instance.pool()
                 .client()
-                .doOnRequest(this::prepareHandshake)
+                .doOnRequest((head, on) -> prepareHandshake(head, on, protocols))
                 .websocket(spec.build())
                 .uri(target())
                 .connect()
+                .doOnNext(answered -> checkCloseFrames(answered.channel()))
                 .flatMap(answered -> onResponse((HttpClientResponse) answered, answered))
                 .subscribe(this);
     }
@@ -90,7 +101,7 @@ final class WebSocketAttempt extends HttpAttempt {
     /**
      * The connection is established, and the handshake is about to be sent. On the connection's event loop.
      */
-    private void prepareHandshake(HttpClientRequest head, Connection on) {
+    private void prepareHandshake(HttpClientRequest head, Connection on, List<String> protocols) {
         connected(on);
         handshake = (HttpOperations<?, ?>) on;
         HttpHeaders headers = head.requestHeaders();
@@ -103,9 +114,18 @@ final class WebSocketAttempt extends HttpAttempt {
                 .remove(HttpHeaderNames.SEC_WEBSOCKET_VERSION)
                 .remove(HttpHeaderNames.SEC_WEBSOCKET_EXTENSIONS)
                 .remove(HttpHeaderNames.SEC_WEBSOCKET_PROTOCOL);
-        HandshakeHead.keep(head, on.channel());
-        if (!(on.channel() instanceof Http2StreamChannel)) {
+        handshakeHead = HandshakeHead.keep(head, on.channel(), protocols);
+        if (on.channel() instanceof Http2StreamChannel) {
+            WebSocketStream.install(on.channel());
+        } else {
             answer = HandshakeAnswer.await(on);
+        }
+    }
+
+    /** Called before the first frame, on its event loop. {@link HandshakeAnswer} does it over HTTP/1.1. */
+    private static void checkCloseFrames(Channel connection) {
+        if (connection instanceof Http2StreamChannel) {
+            CloseFrameCheck.install(connection);
         }
     }
 
@@ -120,8 +140,14 @@ final class WebSocketAttempt extends HttpAttempt {
             TunnelSide opened = new TunnelSide(from);
             backendSide = opened;
             lastMovedAt = exchange.now();
-            tunnelOpened(opened.inbound().selectedSubprotocol(), this::tunnel);
+            tunnelOpened(subprotocol(opened), this::tunnel);
         }
+    }
+
+    /** The subprotocol that the backend has chosen; null: none. */
+    private @Nullable String subprotocol(TunnelSide opened) {
+        HandshakeHead sent = handshakeHead;
+        return sent == null || sent.hasNoSubprotocol() ? null : opened.inbound().selectedSubprotocol();
     }
 
     @Override
@@ -131,7 +157,8 @@ final class WebSocketAttempt extends HttpAttempt {
             HttpOperations<?, ?> sent = handshake;
             if (sent == null || answer != null || !(failure instanceof WebSocketClientHandshakeException refused)) {
                 failed(failure);
-            } else if (refused.response() != null) {
+            } else if (refused.response() != null
+                    && !HttpResponseStatus.OK.equals(refused.response().status())) {
                 answeredWithoutUpgrade(refused.response());
             } else if (sent.hasSentHeaders()) {
                 failed(failure);
@@ -143,7 +170,7 @@ final class WebSocketAttempt extends HttpAttempt {
         });
     }
 
-    /** The backend answered the handshake over HTTP/2 with another status. The answer's body is lost. */
+    /** The backend refused the handshake over HTTP/2 with another status than 200. Its body is lost. */
     private void answeredWithoutUpgrade(HttpResponse refusal) {
         long now = exchange.now();
         int status = refusal.status().code();

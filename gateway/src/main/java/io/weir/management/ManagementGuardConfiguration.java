@@ -1,5 +1,6 @@
 package io.weir.management;
 
+import io.weir.edge.DateHandler;
 import org.springframework.boot.actuate.autoconfigure.endpoint.web.WebEndpointProperties;
 import org.springframework.boot.actuate.autoconfigure.web.server.ConditionalOnManagementPort;
 import org.springframework.boot.actuate.autoconfigure.web.server.ManagementPortType;
@@ -13,7 +14,7 @@ import org.springframework.web.server.WebFilter;
 import reactor.netty.http.HttpProtocol;
 
 /**
- * Adds the guard and the protocol setting to the application context of the management port.
+ * Adds the guard, the protocol setting and the dates to the application context of the management port.
  *
  * <p>Spring Boot reads the class's name from {@code
  * META-INF/spring/...ManagementContextConfiguration.imports}. The class has no stereotype annotation on
@@ -34,12 +35,13 @@ public class ManagementGuardConfiguration {
     /**
      * Declines upgrades to HTTP/2 in clear text: Reactor Netty would have to hold the whole request first,
      * and answers 413 if it has a body. The JDK's client offers the upgrade with each request. Over TLS the
-     * port speaks HTTP/2.
+     * port speaks HTTP/2. Every answer has a date, as those of the gateway's own port have.
      */
     @Bean
     @ConditionalOnManagementPort(ManagementPortType.DIFFERENT)
     static WebServerFactoryCustomizer<NettyReactiveWebServerFactory> managementProtocol() {
         return factory -> {
+            factory.addServerCustomizers(DateHandler::addTo);
             if (!Ssl.isEnabled(factory.getSsl())) {
                 factory.addServerCustomizers(server -> server.protocol(HttpProtocol.HTTP11));
             }

@@ -569,6 +569,34 @@ class WebSocketIT {
         }
     }
 
+    /** RFC 6455, 4.2.2: a backend may ignore the subprotocols that the caller offers. */
+    @Door.Each
+    void opensAWebSocketWhoseBackendChoosesNoSubprotocol(Door door) throws Exception {
+        echo((request, conversation) -> conversation.close());
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            TestWebSocket socket =
+                    TestWebSocket.open(caller, door.path(BACKEND, "none-chosen"), "Sec-WebSocket-Protocol: one, two");
+            assertThat(socket.subprotocol()).isNull();
+            socket.send("hi");
+            assertThat(socket.next()).isEqualTo("text 2");
+            socket.close(1000, "bye");
+        }
+        assertThat(backendEvent()).isEqualTo("close 1000 bye");
+        gateway.assertFed(BACKEND, 1, 0, 0);
+    }
+
+    /** RFC 6455, 4.1: such a WebSocket must fail. */
+    @Door.Each
+    void opensNoWebSocketWhoseBackendChoosesASubprotocolThatTheCallerDidNotOffer(Door door) throws Exception {
+        backend.behave((request, conversation) -> TestWebSocket.accept(request, conversation, "three"));
+        for (String[] offered : new String[][] {{}, {"Sec-WebSocket-Protocol: one, two"}}) {
+            try (TestCaller caller = TestCaller.to(gateway.port())) {
+                TestWebSocket.ask(caller, door.path(BACKEND, "not-offered"), offered);
+                assertThat(caller.answer().reason()).isEqualTo("connection-lost");
+            }
+        }
+    }
+
     /** Spring Cloud Gateway, too, applies response filters only after the WebSocket has ended. */
     @Door.Each
     void appliesNoResponseFilter(Door door) throws Exception {

@@ -6,6 +6,7 @@ import java.io.DataInputStream;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.OutputStream;
 import java.net.SocketException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
@@ -87,6 +88,11 @@ public final class TestWebSocket {
                 + (subprotocol == null ? "" : "Sec-WebSocket-Protocol: " + subprotocol + "\r\n") + "\r\n");
         conversation.upgrade();
         return new TestWebSocket(conversation.in(), conversation::write, false, subprotocol);
+    }
+
+    /** The backend's end of a WebSocket that is open, on streams of its frames' bytes. */
+    public static TestWebSocket ofBackend(InputStream in, OutputStream out) {
+        return new TestWebSocket(in, out::write, false, null);
     }
 
     private static String accept(String key) {

@@ -1,0 +1,259 @@
+package io.weir.testing;
+
+import io.netty.bootstrap.ServerBootstrap;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.ChannelInitializer;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.nio.NioIoHandler;
+import io.netty.channel.socket.nio.NioServerSocketChannel;
+import io.netty.handler.codec.http2.DefaultHttp2DataFrame;
+import io.netty.handler.codec.http2.DefaultHttp2GoAwayFrame;
+import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.handler.codec.http2.DefaultHttp2HeadersFrame;
+import io.netty.handler.codec.http2.DefaultHttp2ResetFrame;
+import io.netty.handler.codec.http2.Http2DataFrame;
+import io.netty.handler.codec.http2.Http2Error;
+import io.netty.handler.codec.http2.Http2FrameCodecBuilder;
+import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.handler.codec.http2.Http2HeadersFrame;
+import io.netty.handler.codec.http2.Http2MultiplexHandler;
+import io.netty.handler.codec.http2.Http2ResetFrame;
+import io.netty.handler.codec.http2.Http2Settings;
+import io.netty.util.ReferenceCountUtil;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.net.InetSocketAddress;
+import java.net.SocketException;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * A backend over HTTP/2 by prior knowledge that opens WebSockets (RFC 8441) and then sends exactly the bytes
+ * and frames of the test. Each stream has a thread.
+ */
+@SuppressWarnings("FutureReturnValueIgnored") // The gateway's side shows the result.
+public final class TestHttp2Backend implements AutoCloseable {
+
+    /** What a stream does after its head. */
+    @FunctionalInterface
+    public interface Behaviour {
+
+        void serve(Stream stream) throws Exception;
+    }
+
+    private static final byte[] END = {};
+    private static final byte[] RESET = {};
+
+    private final EventLoopGroup loops = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
+    private final AtomicInteger connections = new AtomicInteger();
+    private final Channel listening;
+    private volatile Behaviour behaviour = Stream::end;
+
+    /** Starts a backend on a free port. */
+    public TestHttp2Backend() {
+        listening = new ServerBootstrap()
+                .group(loops)
+                .channel(NioServerSocketChannel.class)
+                .childHandler(new ChannelInitializer<>() {
+                    @Override
+                    protected void initChannel(Channel connection) {
+                        connections.incrementAndGet();
+                        Http2Settings settings = Http2Settings.defaultSettings().connectProtocolEnabled(true);
+                        connection
+                                .pipeline()
+                                .addLast(Http2FrameCodecBuilder.forServer()
+                                        .initialSettings(settings)
+                                        .build())
+                                .addLast(new Http2MultiplexHandler(new ChannelInitializer<>() {
+                                    @Override
+                                    protected void initChannel(Channel stream) {
+                                        stream.pipeline().addLast(new Stream());
+                                    }
+                                }));
+                    }
+                })
+                .bind("127.0.0.1", 0)
+                .syncUninterruptibly()
+                .channel();
+    }
+
+    /** Sets the behaviour of streams that open from now on. */
+    public void behave(Behaviour next) {
+        behaviour = next;
+    }
+
+    /** The address, as a backend's {@code uri}. */
+    public String uri() {
+        return "http://127.0.0.1:" + ((InetSocketAddress) listening.localAddress()).getPort();
+    }
+
+    /** The connections that the gateway has opened. */
+    public int connections() {
+        return connections.get();
+    }
+
+    @Override
+    public void close() {
+        loops.shutdownGracefully(0, 5, TimeUnit.SECONDS).syncUninterruptibly();
+    }
+
+    /** A request, and what its peer sends and receives after it. */
+    public final class Stream extends ChannelInboundHandlerAdapter {
+
+        private final BlockingQueue<byte[]> received = new LinkedBlockingQueue<>();
+        private volatile Channel channel;
+        private volatile Http2Headers head;
+        private byte[] current = {};
+        private int read;
+
+        @Override
+        public void channelRead(ChannelHandlerContext context, Object message) {
+            if (message instanceof Http2HeadersFrame frame) {
+                channel = context.channel();
+                head = frame.headers();
+                Thread.ofVirtual().start(this::serve);
+            } else if (message instanceof Http2DataFrame data) {
+                byte[] bytes = new byte[data.content().readableBytes()];
+                data.content().readBytes(bytes);
+                if (bytes.length > 0) {
+                    received.add(bytes);
+                }
+                if (data.isEndStream()) {
+                    received.add(END);
+                }
+            }
+            ReferenceCountUtil.release(message);
+        }
+
+        @Override
+        public void userEventTriggered(ChannelHandlerContext context, Object event) {
+            if (event instanceof Http2ResetFrame) {
+                received.add(RESET);
+            }
+            context.fireUserEventTriggered(event);
+        }
+
+        @Override
+        public void channelInactive(ChannelHandlerContext context) {
+            received.add(END);
+        }
+
+        private void serve() {
+            try {
+                behaviour.serve(this);
+            } catch (Exception e) {
+                throw new AssertionError("a backend's behaviour failed", e);
+            }
+        }
+
+        /** The request's head. */
+        public Http2Headers head() {
+            return head;
+        }
+
+        /** Answers the handshake, and opens the WebSocket. */
+        public TestWebSocket accept() {
+            return accept(new DefaultHttp2Headers());
+        }
+
+        /** Answers the handshake with a subprotocol, and opens the WebSocket. */
+        public TestWebSocket accept(String subprotocol) {
+            return accept(new DefaultHttp2Headers().set("sec-websocket-protocol", subprotocol));
+        }
+
+        private TestWebSocket accept(Http2Headers answer) {
+            channel.writeAndFlush(new DefaultHttp2HeadersFrame(answer.status("200"), false));
+            return TestWebSocket.ofBackend(new Received(), new Sent());
+        }
+
+        /** Answers without a body. */
+        public void answer(int status) {
+            Http2Headers answer = new DefaultHttp2Headers().status(Integer.toString(status));
+            channel.writeAndFlush(new DefaultHttp2HeadersFrame(answer, true));
+        }
+
+        /** Sends bytes in one DATA frame. */
+        public void write(byte... bytes) {
+            channel.writeAndFlush(new DefaultHttp2DataFrame(Unpooled.wrappedBuffer(bytes), false));
+        }
+
+        /** Ends the stream in order, with END_STREAM. */
+        public void end() {
+            channel.writeAndFlush(new DefaultHttp2DataFrame(Unpooled.EMPTY_BUFFER, true));
+        }
+
+        /** Resets the stream. */
+        public void reset(Http2Error error) {
+            channel.writeAndFlush(new DefaultHttp2ResetFrame(error));
+        }
+
+        /** Announces that the connection accepts no further streams; the open ones go on. */
+        public void goAway() {
+            channel.parent().writeAndFlush(new DefaultHttp2GoAwayFrame(Http2Error.NO_ERROR));
+        }
+
+        /** Closes the connection with all its streams. */
+        public void disconnect() {
+            channel.parent().close();
+        }
+
+        private final class Received extends InputStream {
+
+            @Override
+            public int read() throws IOException {
+                byte[] one = new byte[1];
+                return read(one, 0, 1) < 0 ? -1 : one[0] & 0xff;
+            }
+
+            @Override
+            public int read(byte[] into, int offset, int length) throws IOException {
+                while (read == current.length) {
+                    take();
+                    if (current == END) {
+                        return -1;
+                    }
+                    if (current == RESET) {
+                        throw new SocketException("the stream is reset");
+                    }
+                }
+                int bytes = Math.min(length, current.length - read);
+                System.arraycopy(current, read, into, offset, bytes);
+                read += bytes;
+                return bytes;
+            }
+
+            private void take() throws IOException {
+                try {
+                    byte[] next = received.poll(TestGateway.PATIENCE.toMillis(), TimeUnit.MILLISECONDS);
+                    if (next == null) {
+                        throw new IOException("nothing arrived");
+                    }
+                    current = next;
+                    read = 0;
+                } catch (InterruptedException e) {
+                    throw new IOException(e);
+                }
+            }
+        }
+
+        private final class Sent extends OutputStream {
+
+            @Override
+            public void write(int b) {
+                Stream.this.write((byte) b);
+            }
+
+            @Override
+            public void write(byte[] bytes) {
+                Stream.this.write(bytes);
+            }
+        }
+    }
+}
