@@ -28,7 +28,10 @@ record OverloadScenario(Scenario.Options options) {
     private static final Duration IN_TIME = Duration.ofSeconds(1);
 
     PromiseTable run() throws Exception {
-        List<String> properties = options.properties("--weir.backends.mvc.bulkhead.max-concurrent-calls=" + WORKERS);
+        // Time alone bounds the queue, as in HAProxy.
+        List<String> properties = options.properties(
+                "--weir.backends.mvc.bulkhead.max-concurrent-calls=" + WORKERS,
+                "--weir.backends.mvc.bulkhead.queue-capacity=" + OVERLOAD_RATE);
         try (LightBackend backend = LightBackend.answeringOk(new WorkerService(WORKERS, SERVICE_TIME));
                 Processes processes = Processes.unlimited()) {
             RunningServer gateway = options.startGateway(processes, backend.port(), backend.port(), properties);
@@ -43,7 +46,8 @@ record OverloadScenario(Scenario.Options options) {
             }
             for (MeasuredProxy proxy : proxies) {
                 proxy.load.run(RATE, options.seconds(1, 6));
-                proxy.load.run(OVERLOAD_RATE, options.seconds(1, 6));
+                // The gateway compiles for half a minute: each round would answer more than the one before.
+                proxy.load.run(OVERLOAD_RATE, options.seconds(1, 30));
                 proxy.load.run(RATE, Duration.ofSeconds(3));
             }
             for (int round = 1; round <= (options.quick() ? 1 : 5); round++) {
