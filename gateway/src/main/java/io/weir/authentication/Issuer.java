@@ -11,7 +11,9 @@ import com.nimbusds.jose.proc.SecurityContext;
 import com.nimbusds.jwt.proc.DefaultJWTProcessor;
 import java.time.Clock;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -72,24 +74,24 @@ public final class Issuer {
         this.clock = clock;
         JwtTimestampValidator times = new JwtTimestampValidator(properties.clockSkew());
         times.setClock(clock);
-        this.validator = new DelegatingOAuth2TokenValidator<>(List.of(
+        List<OAuth2TokenValidator<Jwt>> validators = new ArrayList<>(List.of(
                 times,
                 // A token that never expires could not be withdrawn.
                 new JwtClaimValidator<Instant>(JwtClaimNames.EXP, exp -> exp != null),
                 new JwtClaimValidator<Object>(
-                        JwtClaimNames.ISS, iss -> properties.issuer().equals(String.valueOf(iss))),
-                new JwtClaimValidator<Collection<String>>(JwtClaimNames.AUD, this::isAudience)));
+                        JwtClaimNames.ISS, iss -> properties.issuer().equals(String.valueOf(iss)))));
+        if (!properties.audiences().isEmpty()) {
+            // The validator would refuse a token without an audience.
+            validators.add(new JwtClaimValidator<Collection<String>>(
+                    JwtClaimNames.AUD, audience -> !Collections.disjoint(audience, properties.audiences())));
+        }
+        this.validator = new DelegatingOAuth2TokenValidator<>(validators);
     }
 
     private static Set<JWSAlgorithm> algorithms() {
         Set<JWSAlgorithm> algorithms = new HashSet<>(JWSAlgorithm.Family.RSA);
         algorithms.addAll(JWSAlgorithm.Family.EC);
         return Set.copyOf(algorithms);
-    }
-
-    private boolean isAudience(@Nullable Collection<String> audience) {
-        return properties.audiences().isEmpty()
-                || (audience != null && audience.stream().anyMatch(properties.audiences()::contains));
     }
 
     /** The name in the configuration. */

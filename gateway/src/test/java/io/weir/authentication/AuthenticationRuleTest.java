@@ -407,6 +407,10 @@ class AuthenticationRuleTest {
 
         assertThat(describe(rule.check(bearer(TestIssuer.token(TestIssuer.SECOND, claims.build())))))
                 .isEqualTo("accepted robot");
+        // The partner has no audiences configured, so a token need not name one.
+        claims.audience((String) null);
+        assertThat(describe(rule.check(bearer(TestIssuer.token(TestIssuer.SECOND, claims.build())))))
+                .isEqualTo("accepted robot");
         assertThat(describe(rule.check(bearer(TestIssuer.token(TestIssuer.FIRST, NOW)))))
                 .isEqualTo("accepted alice");
         // The key of one issuer does not sign for the other.
