@@ -50,11 +50,11 @@ public record SpeedBenchmark(Processes processes, List<MeasuredServer> subjects)
     }
 
     /** The exit code is 0 if all ratios hold, 1 if not, 2 without a measurement. */
-    public static void main(String[] args) throws InterruptedException {
+    public static void main(String[] args) throws Exception {
         System.exit(run(args));
     }
 
-    static int run(String... args) throws InterruptedException {
+    static int run(String... args) throws Exception {
         Map<String, Integer> options = new TreeMap<>(Map.of("--rounds", 5, "--seconds", 5, "--warm-up", 15));
         for (int i = 3; i < args.length; i += 2) {
             options.put(args[i], Integer.parseInt(args[i + 1]));
@@ -63,9 +63,10 @@ public record SpeedBenchmark(Processes processes, List<MeasuredServer> subjects)
             System.err.println("bench: one core (expected: two, one for the measured server and one for the load)");
             return 2;
         }
-        try (Processes processes = Processes.unlimited()) {
+        try (Processes processes = Processes.unlimited();
+                TokenIssuer issuer = TokenIssuer.start()) {
             SpeedBenchmark benchmark = new SpeedBenchmark(processes, new ArrayList<>());
-            benchmark.start(args[0], args[1], args[2]);
+            benchmark.start(args[0], args[1], args[2], issuer);
             return benchmark.measure(
                     options.getOrDefault("--rounds", 0),
                     Duration.ofSeconds(options.getOrDefault("--seconds", 0)),
@@ -76,7 +77,7 @@ public record SpeedBenchmark(Processes processes, List<MeasuredServer> subjects)
         }
     }
 
-    private void start(String jar, String configuration, String peers) throws InterruptedException {
+    private void start(String jar, String configuration, String peers, TokenIssuer issuer) throws Exception {
         int backendPort = Host.freePort();
         String backend = "http://127.0.0.1:" + backendPort;
         int barePort = Host.freePort();
@@ -93,7 +94,11 @@ public record SpeedBenchmark(Processes processes, List<MeasuredServer> subjects)
                 "--server.port=" + plainPort,
                 "--backend=" + backend);
         RunningServer weir = TestServers.gateway(
-                processes, java(MEASURED_CORE), jar, Map.of("BACKEND_PORT", backendPort), List.of(configuration));
+                processes,
+                java(MEASURED_CORE),
+                jar,
+                Map.of("BACKEND_PORT", backendPort, "KEYS_PORT", issuer.port()),
+                List.of(configuration));
         TestServers.awaitReadiness(processes, weir);
         weir.operate("refused", "{\"breaker\": \"open\"}");
         ManagedProcess gateway = weir.process().orElseThrow();
@@ -102,11 +107,14 @@ public record SpeedBenchmark(Processes processes, List<MeasuredServer> subjects)
         add("Weir, compiled route, refused", gateway, weir.url() + "/refused/1", true);
         add("Spring Cloud Gateway with CircuitBreaker", plain, "http://127.0.0.1:" + plainPort + "/1", false);
         add("Weir, general route", gateway, weir.url() + "/general/1", false);
+        add("Weir, compiled route with a rate limit", gateway, weir.url() + "/limited/1", false);
+        String token = "Authorization: Bearer " + issuer.token();
+        add("Weir, compiled route with a token", gateway, weir.url() + "/authenticated/1", false, token);
     }
 
-    private void add(String name, ManagedProcess server, String uri, boolean refuses) {
+    private void add(String name, ManagedProcess server, String uri, boolean refuses, String... fields) {
         List<String> pinned = List.of("taskset", "-c", Integer.toString(LOAD_CORE));
-        subjects.add(new MeasuredServer(name, new RateRounds(processes, pinned, server, uri, refuses)));
+        subjects.add(new MeasuredServer(name, new RateRounds(processes, pinned, server, uri, refuses, fields)));
     }
 
     /** All servers have the same heap and options. */
@@ -146,6 +154,8 @@ public record SpeedBenchmark(Processes processes, List<MeasuredServer> subjects)
         addRatio(ratios, subjects.get(1), subjects.get(0), 0.75);
         addRatio(ratios, subjects.get(2), subjects.get(0), 2);
         addRatio(ratios, subjects.get(4), subjects.get(3), 1.3);
+        addRatio(ratios, subjects.get(5), subjects.get(1), 0.9);
+        addRatio(ratios, subjects.get(6), subjects.get(1), 0.9);
         subjects.forEach(subject -> ratios.show(subject.name(), subject.rates(time)));
         System.out.print(ratios);
         MeasuredTables.keep("bench", "perf/bench", ratios);

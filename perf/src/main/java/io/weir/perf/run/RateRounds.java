@@ -23,23 +23,37 @@ public final class RateRounds {
     private final ManagedProcess server;
     private final String uri;
     private final boolean refused;
+    private final String[] fields;
     private final List<Double> rates = new ArrayList<>();
     private Duration used = Duration.ZERO;
     private double seconds;
     private long requests;
 
-    /** {@code prefix} is that of wrk's command; {@code refused}: the server refuses these requests. */
-    public RateRounds(Processes processes, List<String> prefix, ManagedProcess server, String uri, boolean refused) {
+    /**
+     * No round yet.
+     *
+     * @param prefix of wrk's command
+     * @param refused the server refuses these requests
+     * @param fields header fields of the requests
+     */
+    public RateRounds(
+            Processes processes,
+            List<String> prefix,
+            ManagedProcess server,
+            String uri,
+            boolean refused,
+            String... fields) {
         this.processes = processes;
         this.prefix = prefix;
         this.server = server;
         this.uri = uri;
         this.refused = refused;
+        this.fields = fields.clone();
     }
 
     /** A load that is not measured. */
     public Wrk warmUp(Duration time) throws InterruptedException {
-        return Wrk.run(processes, prefix, CONNECTIONS, time, uri);
+        return Wrk.run(processes, prefix, CONNECTIONS, time, uri, fields);
     }
 
     /** A measured round; throws {@link Wrk.UnansweredException} without a result. */

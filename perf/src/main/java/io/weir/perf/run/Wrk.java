@@ -42,12 +42,16 @@ public record Wrk(long requests, long refused, double perSecond) {
     /**
      * Runs wrk with one thread, and a prefix such as {@code taskset}. A request is unanswered after ten
      * seconds.
+     *
+     * @param fields header fields, such as {@code Authorization: Bearer ...}
      */
-    public static Wrk run(Processes processes, List<String> prefix, int connections, Duration time, String uri)
+    public static Wrk run(
+            Processes processes, List<String> prefix, int connections, Duration time, String uri, String... fields)
             throws InterruptedException {
         List<String> command = new ArrayList<>(prefix);
         command.addAll(
                 List.of(PROGRAM, "-t1", "-c" + connections, "-d" + time.toSeconds() + "s", "--timeout", "10s", uri));
+        Stream.of(fields).forEach(field -> command.addAll(List.of("-H", field)));
         return parse(processes.run(Role.GENERATOR, PROGRAM, command, time.plusMinutes(2)));
     }
 
