@@ -100,6 +100,11 @@ class BackendConfiguration {
 
     /** A discovery client that has noticed a change publishes this event. */
     @Bean
+    BackendLifecycle backendLifecycle(LiveBackends backends) {
+        return new BackendLifecycle(backends);
+    }
+
+    @Bean
     ApplicationListener<HeartbeatEvent> addressRefresher(ObjectProvider<LiveBackends> backends) {
         return event -> backends.ifAvailable(LiveBackends::refreshAddresses);
     }

@@ -58,6 +58,8 @@ public final class LiveBackends implements AutoCloseable {
     private final Map<String, List<InstanceAddress>> unusable = new HashMap<>();
     /** The gateways that share the limits of scope {@code cluster}. */
     private Membership membership;
+
+    private boolean isClosed;
     /**
      * A plan was made from the present instances. Until its end they do not change: the plan must not put an
      * instance back in force whose pool is being closed.
@@ -319,10 +321,15 @@ public final class LiveBackends implements AutoCloseable {
 
     /**
      * Ends the look-ups of addresses, the probers and the health checks; everything else stays in force. So
-     * nothing opens a connection while the event loops end: none of them would close it.
+     * nothing opens a connection while the event loops end: none of them would close it. Has no effect the
+     * second time.
      */
     @Override
     public synchronized void close() {
+        if (isClosed) {
+            return;
+        }
+        isClosed = true;
         backends.values().forEach(ManagedBackend::close);
         sources.close();
     }

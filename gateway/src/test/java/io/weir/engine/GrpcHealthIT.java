@@ -102,8 +102,9 @@ class GrpcHealthIT {
 
     @AfterAll
     static void stop() {
-        gateway.close();
+        // Before the gateway, whose event loops it uses: a terminating loop may never close it.
         backend.disposeNow();
+        gateway.close();
     }
 
     @BeforeEach

@@ -76,8 +76,9 @@ class GoAwayIT {
     @AfterEach
     void close() {
         gateway.assertNothingHeld();
-        gateway.close();
+        // Before the gateway, whose event loops it uses: a terminating loop may never close it.
         server.disposeNow(TestGateway.PATIENCE);
+        gateway.close();
     }
 
     @Test
