@@ -35,6 +35,9 @@ public final class Failures {
             "No buffer space available",
             "Cannot allocate memory");
 
+    /** The text of Reactor Netty's failure, which has no type of its own. */
+    private static final String NO_STREAM = "Max active streams is reached";
+
     private static final int MAX_CAUSES = 8;
     private static final String SHORTAGE = "the gateway is short of files, ports or memory: ";
 
@@ -78,7 +81,7 @@ public final class Failures {
      * written.
      */
     public static boolean isUnsent(Throwable failure) {
-        if (failure instanceof RefusedStream.Failure) {
+        if (failure instanceof RefusedStream.Failure || isWithoutStream(failure)) {
             return true;
         }
         if (failure instanceof AbortedException) {
@@ -104,7 +107,13 @@ public final class Failures {
      * connections serve the request.
      */
     public static boolean isOrderly(Throwable failure) {
-        return failure instanceof RefusedStream.Failure refused && refused.isByGoAway();
+        return isWithoutStream(failure) || (failure instanceof RefusedStream.Failure refused && refused.isByGoAway());
+    }
+
+    /** A GOAWAY arrived, or the last stream was taken, after the pool had chosen the connection. */
+    private static boolean isWithoutStream(Throwable failure) {
+        String message = failure.getMessage();
+        return failure instanceof IOException && message != null && message.contains(NO_STREAM);
     }
 
     /** Thrown for a request that would wait for a connection, or has waited too long. */

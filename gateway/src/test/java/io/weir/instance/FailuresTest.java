@@ -63,6 +63,17 @@ class FailuresTest {
         assertThat(Failures.reason(failure, true)).isEqualTo(connected);
     }
 
+    /** As Reactor Netty reports a GOAWAY that arrives after its pool has chosen the connection. */
+    @Test
+    void aConnectionWithoutAStreamHasSentNothingAndIsNoEvidence() {
+        Throwable failure = new IOException("Error while acquiring from Http2Pool@1. Max active streams is reached.");
+
+        assertThat(Failures.isUnsent(failure)).isTrue();
+        assertThat(Failures.isOrderly(failure)).isTrue();
+        assertThat(Failures.isOrderly(new IOException("reset"))).isFalse();
+        assertThat(Failures.isOrderly(new IOException())).isFalse();
+    }
+
     @Test
     void isLocalOnlyIfTheGatewayItselfIsShortOfSomething() {
         assertThat(Failures.isLocal(tooManyFiles())).isTrue();
