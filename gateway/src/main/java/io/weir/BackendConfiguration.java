@@ -98,12 +98,12 @@ class BackendConfiguration {
                 Membership.ofUnknownRank(properties.cluster().initialGateways()));
     }
 
-    /** A discovery client that has noticed a change publishes this event. */
     @Bean
     BackendLifecycle backendLifecycle(LiveBackends backends) {
         return new BackendLifecycle(backends);
     }
 
+    /** A discovery client that has noticed a change publishes this event. */
     @Bean
     ApplicationListener<HeartbeatEvent> addressRefresher(ObjectProvider<LiveBackends> backends) {
         return event -> backends.ifAvailable(LiveBackends::refreshAddresses);

@@ -14,8 +14,8 @@ import reactor.netty.http.websocket.WebsocketOutbound;
  * One side of a WebSocket's tunnel: the caller's connection or the backend's, and how it is closed.
  *
  * <p>Concurrency: any thread may call the methods. A close frame is made on the connection's event loop, and
- * only while the connection is open. Reactor Netty makes the frame at once and never releases it if the
- * connection has ended before the frame is written; only on its event loop cannot it end in between.
+ * only while the connection is open. Reactor Netty makes the frame at once, and never releases it if the
+ * connection ends before the frame is written. On the event loop, the connection cannot end in between.
  */
 final class TunnelSide {
 
@@ -29,12 +29,8 @@ final class TunnelSide {
 
     TunnelSide(Connection connection) {
         this.connection = connection;
-        // Kept: Reactor Netty replaces the channel of an ended connection by one without an event loop.
+        // Read now: an ended connection of Reactor Netty shows another channel, which has no event loop.
         this.channel = connection.channel();
-    }
-
-    Connection connection() {
-        return connection;
     }
 
     Channel channel() {
@@ -67,13 +63,15 @@ final class TunnelSide {
 
     /** Sends a close frame, unless the connection has ended or a close frame has been sent. */
     Mono<Void> sendClose(WebSocketCloseStatus status) {
-        Mono<Void> close = Mono.defer(() -> channel.isActive() ? sendCloseFrame(status) : Mono.empty());
         return Mono.defer(() -> {
                     if (!channel.isActive()) {
                         return Mono.empty();
                     }
                     EventLoop loop = channel.eventLoop();
-                    return loop.inEventLoop() ? close : close.subscribeOn(Schedulers.fromExecutor(loop));
+                    return loop.inEventLoop()
+                            ? sendCloseFrame(status)
+                            // Asks again on the event loop: the connection may have ended in between.
+                            : sendClose(status).subscribeOn(Schedulers.fromExecutor(loop));
                 })
                 .onErrorComplete();
     }

@@ -304,15 +304,19 @@ class WebSocketIT {
         gateway.assertTold(door, BACKEND, path, 101, "1xx");
     }
 
+    private static void leaveAConnectionInThePool(Door door) throws IOException {
+        backend.behave(TestBackend.ECHO);
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            caller.send(TestCaller.head("GET", door.path(BACKEND, "before")));
+            assertThat(caller.answer().status()).isEqualTo(200);
+        }
+    }
+
     /** A connection that was used before belongs to any event loop, and a new one to that of the caller. */
     @Door.Each
     void endsOnAConnectionOfAnotherEventLoop(Door door) throws Exception {
         for (int i = 0; i < 40; i++) {
-            backend.behave(TestBackend.ECHO);
-            try (TestCaller caller = TestCaller.to(gateway.port())) {
-                caller.send(TestCaller.head("GET", door.path(BACKEND, "before")));
-                assertThat(caller.answer().status()).isEqualTo(200);
-            }
+            leaveAConnectionInThePool(door);
             echo((request, conversation) -> conversation.close());
             try (TestCaller caller = TestCaller.to(gateway.port())) {
                 TestWebSocket socket = TestWebSocket.open(caller, door.path(BACKEND, "reused"));
@@ -323,15 +327,11 @@ class WebSocketIT {
         }
     }
 
-    /** No close frame is made for a caller who has left; it would never be released. */
+    /** The gateway makes no close frame for a caller who has left: nothing would release it. */
     @Door.Each
     void endsOnAConnectionOfAnotherEventLoopIfTheCallerBreaksOff(Door door) throws Exception {
         for (int i = 0; i < 40; i++) {
-            backend.behave(TestBackend.ECHO);
-            try (TestCaller caller = TestCaller.to(gateway.port())) {
-                caller.send(TestCaller.head("GET", door.path(BACKEND, "before")));
-                assertThat(caller.answer().status()).isEqualTo(200);
-            }
+            leaveAConnectionInThePool(door);
             echo((request, conversation) -> conversation.close());
             try (TestCaller caller = TestCaller.to(gateway.port())) {
                 TestWebSocket.open(caller, door.path(BACKEND, "reused"));

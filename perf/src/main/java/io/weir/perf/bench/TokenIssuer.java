@@ -1,53 +1,43 @@
 package io.weir.perf.bench;
 
+import com.nimbusds.jose.JOSEException;
+import com.nimbusds.jose.JWSAlgorithm;
+import com.nimbusds.jose.JWSHeader;
+import com.nimbusds.jose.crypto.RSASSASigner;
+import com.nimbusds.jose.jwk.JWKSet;
+import com.nimbusds.jose.jwk.RSAKey;
+import com.nimbusds.jose.jwk.gen.RSAKeyGenerator;
+import com.nimbusds.jwt.JWTClaimsSet;
+import com.nimbusds.jwt.SignedJWT;
 import com.sun.net.httpserver.HttpServer;
 import java.io.IOException;
-import java.math.BigInteger;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
-import java.security.GeneralSecurityException;
-import java.security.KeyPair;
-import java.security.KeyPairGenerator;
-import java.security.Signature;
-import java.security.interfaces.RSAPublicKey;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.Arrays;
-import java.util.Base64;
+import java.util.Date;
 
 /** An issuer of JSON web tokens, signed with RS256, that publishes its key over HTTP. */
-final class TokenIssuer implements AutoCloseable {
+record TokenIssuer(RSAKey key, HttpServer server) implements AutoCloseable {
 
     /** The tokens' claim {@code iss}, as in {@code perf/bench.yml}. */
     private static final String NAME = "https://id.example";
 
-    private static final String KEY_ID = "bench";
     private static final int KEY_BITS = 2048;
     private static final Duration VALIDITY = Duration.ofHours(1);
-    private static final Base64.Encoder BASE64 = Base64.getUrlEncoder().withoutPadding();
 
-    private final KeyPair keys;
-    private final HttpServer server;
-
-    private TokenIssuer(KeyPair keys, HttpServer server) {
-        this.keys = keys;
-        this.server = server;
-    }
-
-    static TokenIssuer start() throws IOException, GeneralSecurityException {
-        KeyPairGenerator generator = KeyPairGenerator.getInstance("RSA");
-        generator.initialize(KEY_BITS);
+    static TokenIssuer start() throws IOException, JOSEException {
+        RSAKey key = new RSAKeyGenerator(KEY_BITS).keyID("bench").generate();
+        byte[] published = new JWKSet(key).toPublicJWKSet().toString().getBytes(StandardCharsets.UTF_8);
         HttpServer server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
-        TokenIssuer issuer = new TokenIssuer(generator.generateKeyPair(), server);
         server.createContext("/keys", exchange -> {
-            byte[] body = bytes(issuer.publishedKeys());
-            exchange.sendResponseHeaders(200, body.length);
-            exchange.getResponseBody().write(body);
+            exchange.sendResponseHeaders(200, published.length);
+            exchange.getResponseBody().write(published);
             exchange.close();
         });
         server.start();
-        return issuer;
+        return new TokenIssuer(key, server);
     }
 
     int port() {
@@ -55,34 +45,16 @@ final class TokenIssuer implements AutoCloseable {
     }
 
     /** A token that is valid for an hour. */
-    String token() throws GeneralSecurityException {
-        String content = encode(bytes("{\"alg\":\"RS256\",\"kid\":\"%s\"}".formatted(KEY_ID)))
-                + '.'
-                + encode(bytes("{\"iss\":\"%s\",\"sub\":\"caller\",\"exp\":%d}"
-                        .formatted(NAME, Instant.now().plus(VALIDITY).getEpochSecond())));
-        Signature signature = Signature.getInstance("SHA256withRSA");
-        signature.initSign(keys.getPrivate());
-        signature.update(bytes(content));
-        return content + '.' + encode(signature.sign());
-    }
-
-    private String publishedKeys() {
-        RSAPublicKey key = (RSAPublicKey) keys.getPublic();
-        return "{\"keys\":[{\"kty\":\"RSA\",\"use\":\"sig\",\"alg\":\"RS256\",\"kid\":\"%s\",\"n\":\"%s\",\"e\":\"%s\"}]}"
-                .formatted(KEY_ID, encode(unsigned(key.getModulus())), encode(unsigned(key.getPublicExponent())));
-    }
-
-    private static byte[] unsigned(BigInteger number) {
-        byte[] bytes = number.toByteArray();
-        return bytes[0] == 0 ? Arrays.copyOfRange(bytes, 1, bytes.length) : bytes;
-    }
-
-    private static String encode(byte[] bytes) {
-        return BASE64.encodeToString(bytes);
-    }
-
-    private static byte[] bytes(String text) {
-        return text.getBytes(StandardCharsets.UTF_8);
+    String token() throws JOSEException {
+        SignedJWT token = new SignedJWT(
+                new JWSHeader.Builder(JWSAlgorithm.RS256).keyID(key.getKeyID()).build(),
+                new JWTClaimsSet.Builder()
+                        .issuer(NAME)
+                        .subject("caller")
+                        .expirationTime(Date.from(Instant.now().plus(VALIDITY)))
+                        .build());
+        token.sign(new RSASSASigner(key));
+        return token.serialize();
     }
 
     @Override
