@@ -7,6 +7,7 @@ import io.weir.limit.AdaptiveLimit.Bounds;
 import io.weir.limit.Limit.Beliefs;
 import io.weir.limit.Limit.Change;
 import io.weir.limit.Limit.Evidence;
+import io.weir.testing.Allocation;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -367,6 +368,20 @@ class AdaptiveLimitTest {
         assertThat(limit.value()).isEqualTo(12);
         assertLastChange(Change.GROWTH, now / MILLI);
         assertThat(limit.changes(Change.GROWTH)).isOne();
+    }
+
+    /** A call costs no more bytes than with a fixed limit. The figures are published now and then. */
+    @Test
+    void allocatesNothingPerCall() {
+        bring(limit, 1_000, 50, Evidence.ANSWERED, true);
+
+        assertThat(Allocation.bytesPer(this::bringOne)).isZero();
+    }
+
+    private void bringOne() {
+        int mark = limit.started(now, 2);
+        now += 50 * MILLI;
+        limit.ended(now, mark, 50 * MILLI, Evidence.ANSWERED, 2);
     }
 
     /** A base latency that drifts while no window is judged differently and no number changes. */

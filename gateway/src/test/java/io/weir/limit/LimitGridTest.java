@@ -9,6 +9,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -36,6 +38,23 @@ class LimitGridTest {
                 .isGreaterThanOrEqualTo(.95);
         assertThat(asserted).allSatisfy(row -> assertThat(row.overload()).isGreaterThanOrEqualTo(.80));
         assertThat(asserted).allSatisfy(row -> assertThat(row.after()).isGreaterThanOrEqualTo(.85));
+    }
+
+    /** {@code -Dgrid=write} writes it. */
+    @Test
+    void theKeptPageHasTheWholeGridAndItsBoundsHold() throws IOException {
+        String kept = Files.readString(PAGE);
+
+        Matcher asserted = Pattern.compile(
+                        "\\| at least 10 workers, no collapse \\| 144 \\| ([0-9.]+) \\| ([0-9.]+) \\|")
+                .matcher(kept);
+        assertThat(asserted.find()).isTrue();
+        assertThat(Double.parseDouble(asserted.group(1))).as("mean").isGreaterThanOrEqualTo(.95);
+        assertThat(Double.parseDouble(asserted.group(2))).as("worst").isGreaterThanOrEqualTo(.80);
+        assertThat(LimitGrid.all())
+                .allSatisfy(cell ->
+                        assertThat(kept).contains("| %d x %.0f ms |".formatted(cell.workers(), 1e3 * cell.service())));
+        assertThat(LimitCases.all()).allSatisfy(each -> assertThat(kept).contains("\n| " + each + " | "));
     }
 
     private static String page(List<Row> rows) {
