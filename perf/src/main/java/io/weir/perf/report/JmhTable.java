@@ -18,6 +18,9 @@ final class JmhTable {
     /** Written by JMH: {@code perf/bulkhead} names it. */
     static final String FILE = "bulkhead-jmh.csv";
 
+    /** The commit that was measured, by {@code perf/bulkhead}. */
+    private static final String COMMIT = "bulkhead-jmh.commit";
+
     private static final String HEAD = "Benchmark,Mode,Threads,Samples,Score,Score Error (99.9%),Unit";
     private static final ObjectReader CELLS =
             new CsvMapper().readerForListOf(String.class).with(CsvReadFeature.WRAP_AS_ARRAY);
@@ -30,7 +33,9 @@ final class JmhTable {
         if (Files.exists(file)) {
             String date = Files.getLastModifiedTime(file).toString().substring(0, 10);
             PromiseTable table = parse(Files.readString(file));
-            new KeptTable("bulkhead", "perf/bulkhead", date, "", table.rows()).write(directory);
+            Path made = directory.resolve(COMMIT);
+            String commit = Files.exists(made) ? Files.readString(made).strip() : "";
+            new KeptTable("bulkhead", "perf/bulkhead", commit, date, "", table.rows()).write(directory);
         }
     }
 

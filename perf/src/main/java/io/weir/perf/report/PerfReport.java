@@ -130,11 +130,13 @@ public final class PerfReport {
                 errors.add("%s: %d bytes (expected: at most %d)".formatted(kept, bytes, MAX_KEPT_BYTES));
             }
         }
-        List<String> commits = pages.stream()
+        // A gateway that runs elsewhere has no commit.
+        Stream<String> ofRuns = pages.stream()
                 .map(page -> page.run().property("gateway.commit"))
-                .filter(commit -> !commit.isEmpty())
-                .distinct()
-                .toList();
+                .filter(commit -> !commit.isEmpty());
+        Stream<String> ofTables = KeptTable.readAll(kept.resolve(KeptTable.DIRECTORY)).stream()
+                .map(table -> table.commit().isEmpty() ? "unknown" : table.commit());
+        List<String> commits = Stream.concat(ofRuns, ofTables).distinct().toList();
         if (commits.size() > 1) {
             errors.add(kept + ": runs of the commits " + String.join(", ", commits) + " (expected: one)");
         }

@@ -5,13 +5,19 @@ import io.weir.perf.result.KeptTable;
 import io.weir.perf.result.PromiseTable.Promise;
 import io.weir.perf.result.RunFigures;
 import java.io.IOException;
+import java.io.Reader;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Properties;
+import java.util.Set;
+import java.util.TreeMap;
 import java.util.function.Function;
 import java.util.regex.MatchResult;
 import java.util.regex.Matcher;
@@ -26,6 +32,9 @@ import java.util.stream.Stream;
  * <table><caption>Blocks</caption>
  * <tr><td>{@code <!-- measured: table NAME -->}</td><td>all rows of a scenario or benchmark</td></tr>
  * <tr><td>{@code <!-- measured: rows NAME: TEXT; NAME: TEXT -->}</td><td>some of them, from any</td></tr>
+ * <tr><td>{@code <!-- measured: scenarios -->}</td><td>the tables of all scenarios</td></tr>
+ * <tr><td>{@code <!-- measured: origin -->}</td><td>what was measured when, where, at which commit</td></tr>
+ * <tr><td>{@code <!-- measured: fronts -->}</td><td>the panels of the plot of {@code containment}</td></tr>
  * <tr><td>{@code <!-- measured: neighbour -->}</td><td>the neighbour's figures in each fault and front of
  * {@code containment}</td></tr>
  * </table>
@@ -41,6 +50,14 @@ final class ReadmeTables {
             Pattern.compile("(<!-- measured: (\\w+) ?([^\n]*?) -->\n).*?(<!-- end -->)", Pattern.DOTALL);
     private static final Pattern SET_LINK = Pattern.compile("results/2\\d{3}-\\d\\d-\\d\\d[\\w-]*");
     private static final Pattern NEIGHBOUR = Pattern.compile("(\\w+)\\.(\\w+)\\.neighbour\\.success");
+
+    private static final Set<String> BENCHMARKS = Set.of("bench", "bulkhead", "dashboard-cost", "reload");
+
+    private static final Map<String, String> FRONTS = Map.of(
+            "protected", "behind the gateway with its protections",
+            "unprotected", "without them",
+            "capped", "without them, and with the protected gateway's cap of 200 callers' connections",
+            "threads", "behind Spring MVC with 200 threads");
 
     private final Path set;
     private final Map<String, KeptTable> tables;
@@ -86,7 +103,12 @@ final class ReadmeTables {
             case "table" -> table(block.group(3));
             case "rows" -> rows(block.group(3));
             case "neighbour" -> neighbour();
-            default -> throw new InvalidFileException(block.group(1).strip() + " (expected: table, rows or neighbour)");
+            case "scenarios" -> scenarios();
+            case "origin" -> origin();
+            case "fronts" -> fronts();
+            default ->
+                throw new InvalidFileException(
+                        block.group(1).strip() + " (expected: table, rows, neighbour, scenarios, origin or fronts)");
         };
     }
 
@@ -120,6 +142,75 @@ final class ReadmeTables {
             lines.add(cells(row, '`' + one[0] + "`: " + row.text()));
         });
         return markdown(lines);
+    }
+
+    private String scenarios() {
+        return tables.values().stream()
+                .filter(table -> !BENCHMARKS.contains(table.name()))
+                .sorted(Comparator.comparing(KeptTable::name))
+                .map(table -> table(table.name()))
+                .collect(Collectors.joining("\n"));
+    }
+
+    /** A line for each commit, date and machine of tables, and of runs. */
+    private String origin() {
+        Map<String, List<String>> measured = new TreeMap<>();
+        tables.values()
+                .forEach(table -> measured.computeIfAbsent(
+                                made(table.commit(), table.date(), table.machine()), _ -> new ArrayList<>())
+                        .add('`' + table.command() + '`'));
+        for (Properties run : runs()) {
+            String made = made(
+                    run.getProperty("gateway.commit", ""),
+                    run.getProperty("began", "").replaceFirst("T.*", ""),
+                    run.getProperty("host", "") + ", " + run.getProperty("cpus.host", "") + " processors");
+            measured.computeIfAbsent(made, _ -> new ArrayList<>())
+                    .add("`perf/run %s --%s`".formatted(run.getProperty("experiment"), run.getProperty("mode")));
+        }
+        return measured.entrySet().stream()
+                .map(one -> "- %s: %s%n"
+                        .formatted(
+                                one.getKey(),
+                                one.getValue().stream().sorted().distinct().collect(Collectors.joining(", "))))
+                .collect(Collectors.joining());
+    }
+
+    private static String made(String commit, String date, String machine) {
+        return date + ", " + (commit.isEmpty() ? "commit not recorded" : "commit " + commit)
+                + (machine.isEmpty() ? "" : ", " + machine);
+    }
+
+    /** The properties of the runs of the set. */
+    private List<Properties> runs() {
+        try (Stream<Path> files = Files.walk(set, 2)) {
+            List<Properties> runs = new ArrayList<>();
+            for (Path file : files.filter(one -> one.toString().endsWith(".properties"))
+                    .sorted()
+                    .toList()) {
+                Properties run = new Properties();
+                try (Reader reader = Files.newBufferedReader(file)) {
+                    run.load(reader);
+                }
+                if (run.containsKey("experiment")) {
+                    runs.add(run);
+                }
+            }
+            return runs;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private String fronts() {
+        return "From top to bottom: "
+                + RunFigures.facts(set.resolve("containment")).names().stream()
+                        .map(NEIGHBOUR::matcher)
+                        .filter(Matcher::matches)
+                        .map(fact -> fact.group(1))
+                        .distinct()
+                        .map(front -> FRONTS.getOrDefault(front, front))
+                        .collect(Collectors.joining("; "))
+                + ".\n";
     }
 
     /** Of the facts of containment: a row for each fault, a column for each front. */

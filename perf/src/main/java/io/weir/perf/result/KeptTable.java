@@ -12,12 +12,13 @@ import java.util.stream.Stream;
 
 /**
  * The table of a scenario or benchmark as files: {@code NAME.csv}, and {@code NAME.properties} with the
- * command, the date and the machine. The pages for readers are made from it.
+ * command, the commit, the date and the machine. The pages for readers are made from it.
  *
  * @param name of the scenario or benchmark
+ * @param commit that was measured; empty: not recorded
  * @param machine processor, memory and kernel
  */
-public record KeptTable(String name, String command, String date, String machine, List<Promise> rows) {
+public record KeptTable(String name, String command, String commit, String date, String machine, List<Promise> rows) {
 
     /** The directory of the tables, in the results and in a kept set. */
     public static final String DIRECTORY = "tables";
@@ -32,7 +33,8 @@ public record KeptTable(String name, String command, String date, String machine
         csv(name).write(directory, rows);
         Files.writeString(
                 directory.resolve(name + ".properties"),
-                String.format(Locale.ROOT, "command=%s%ndate=%s%nmachine=%s%n", command, date, machine));
+                String.format(
+                        Locale.ROOT, "command=%s%ncommit=%s%ndate=%s%nmachine=%s%n", command, commit, date, machine));
     }
 
     /**
@@ -69,6 +71,7 @@ public record KeptTable(String name, String command, String date, String machine
         return new KeptTable(
                 name,
                 made.getProperty("command", ""),
+                made.getProperty("commit", ""),
                 made.getProperty("date", ""),
                 made.getProperty("machine", ""),
                 rows);

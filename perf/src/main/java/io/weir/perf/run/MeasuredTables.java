@@ -18,10 +18,15 @@ public final class MeasuredTables {
         return Host.description() + ", " + Runtime.getRuntime().availableProcessors() + " processors";
     }
 
+    /** The commit of the repository in a directory, or that of the property {@code weir.commit}. */
+    static String commit(Path root) {
+        return System.getProperty("weir.commit", Host.firstLine(root, "git", "describe", "--always", "--dirty"));
+    }
+
     /** Keeps the table of a whole measurement; it replaces an earlier one. */
     public static void keep(String name, String command, PromiseTable promises) {
         String date = LocalDate.now(ZoneOffset.UTC).toString();
-        KeptTable table = new KeptTable(name, command, date, machine(), promises.rows());
+        KeptTable table = new KeptTable(name, command, commit(Path.of("")), date, machine(), promises.rows());
         try {
             table.write(Path.of("perf", "results", KeptTable.DIRECTORY));
         } catch (IOException e) {

@@ -45,8 +45,7 @@ final class RunEnvironment {
         options.chaos().ifPresent(target -> results.property("gateway.url", target.gateway()));
         if (!options.isRemote()) {
             results.property("gateway.version", version(root.resolve(GATEWAY)));
-            String commit = Host.firstLine(root, "git", "describe", "--always", "--dirty");
-            results.property("gateway.commit", System.getProperty("weir.commit", commit));
+            results.property("gateway.commit", MeasuredTables.commit(root));
         }
         results.property("gatling", gatlingVersion(root));
         results.property("host", Host.description());

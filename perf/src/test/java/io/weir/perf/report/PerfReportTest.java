@@ -2,13 +2,16 @@ package io.weir.perf.report;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.weir.perf.result.KeptTable;
 import io.weir.perf.result.OutcomeKind;
+import io.weir.perf.result.PromiseTable;
 import io.weir.perf.result.RunResult;
 import io.weir.perf.result.SampleRun;
 import java.awt.image.BufferedImage;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.regex.Matcher;
@@ -238,6 +241,26 @@ class PerfReportTest {
                 .isEqualTo(1);
 
         assertThat(PerfReport.write(kept)).singleElement().asString().contains("commits abc, def (expected: one)");
+    }
+
+    @Test
+    void keepsTablesOfTheSameCommitOnly() throws IOException {
+        SampleRun.overTime(results.resolve("made-up/quick")).append("run.properties", "gateway.commit=abc");
+        PromiseTable table = new PromiseTable();
+        table.show("answered", "90 %");
+        for (String commit : List.of("abc", "def", "")) {
+            new KeptTable("hang" + commit, "perf/scenario hang", commit, "2026-01-02", "", table.rows())
+                    .write(results.resolve(KeptTable.DIRECTORY));
+        }
+        Path kept = results.resolve("2026-01-01-made-up");
+
+        assertThat(PerfReport.run("--keep", kept.toString(), results.toString()))
+                .isEqualTo(1);
+
+        assertThat(PerfReport.write(kept))
+                .singleElement()
+                .asString()
+                .contains("commits abc, unknown, def (expected: one)");
     }
 
     @Test

@@ -39,7 +39,7 @@ class ReadmeTablesTest {
     }
 
     private void keep(String name, PromiseTable table) throws IOException {
-        new KeptTable(name, "perf/scenario " + name, "2026-01-02", "a, machine", table.rows())
+        new KeptTable(name, "perf/scenario " + name, "abc", "2026-01-02", "a, machine", table.rows())
                 .write(set.resolve(KeptTable.DIRECTORY));
     }
 
@@ -100,6 +100,66 @@ class ReadmeTablesTest {
     }
 
     @Test
+    void fillsTheTablesOfAllScenarios() throws IOException {
+        PromiseTable limit = new PromiseTable();
+        limit.atLeast("goodput", 97, 99, "%");
+        keep("limit", limit);
+
+        String page = ReadmeTables.of(results).fill("<!-- measured: scenarios -->\n<!-- end -->\n");
+
+        assertThat(page)
+                .containsSubsequence("| `perf/scenario hang`, 2026-01-02 |", "| `perf/scenario limit`, 2026-01-02 |")
+                .contains("| (another proxy)", "| goodput | at least 97 % | 99 % | yes |")
+                .doesNotContain("bench");
+    }
+
+    @Test
+    void saysWhatWasMeasuredAtWhichCommit() throws IOException {
+        PromiseTable reload = new PromiseTable();
+        reload.show("lost", "0");
+        new KeptTable("reload", "perf/reload", "", "2026-01-01", "", reload.rows())
+                .write(set.resolve(KeptTable.DIRECTORY));
+        Path run = Files.createDirectories(set.resolve("soak"));
+        Files.write(
+                run.resolve("run.properties"),
+                List.of(
+                        "experiment=soak",
+                        "mode=quick",
+                        "gateway.commit=abc",
+                        "began=2026-01-02T10:00:00Z",
+                        "host=a",
+                        "cpus.host=2"));
+
+        String page = ReadmeTables.of(results).fill("<!-- measured: origin -->\n<!-- end -->\n");
+
+        assertThat(page).isEqualTo("""
+                        <!-- measured: origin -->
+                        - 2026-01-01, commit not recorded: `perf/reload`
+                        - 2026-01-02, commit abc, a, 2 processors: `perf/run soak --quick`
+                        - 2026-01-02, commit abc, a, machine: `perf/scenario bench`, `perf/scenario hang`
+                        <!-- end -->
+                        """);
+    }
+
+    /** The words follow the set, so that they cannot name panels that the plot does not have. */
+    @Test
+    void namesThePanelsOfTheKeptPlot() throws IOException {
+        Path run = Files.createDirectories(set.resolve("containment"));
+        Files.write(
+                run.resolve("facts.csv"),
+                List.of(
+                        "name,value,unit",
+                        "protected.hang.neighbour.success,100,%",
+                        "protected.slow.neighbour.success,100,%",
+                        "threads.hang.neighbour.success,50,%"));
+
+        assertThat(ReadmeTables.of(results).fill("<!-- measured: fronts -->\n<!-- end -->\n"))
+                .contains(
+                        "From top to bottom: behind the gateway with its protections; behind Spring MVC with 200 threads.\n"
+                                + "<!-- end -->");
+    }
+
+    @Test
     void comparesTheNeighboursOfContainment() throws IOException {
         Path run = Files.createDirectories(set.resolve("containment"));
         Files.write(
@@ -132,7 +192,7 @@ class ReadmeTablesTest {
         assertThatThrownBy(() -> tables.fill("<!-- measured: rows hang: served -->\n<!-- end -->"))
                 .hasMessageContaining("hang.csv: no row \"served\"");
         assertThatThrownBy(() -> tables.fill("<!-- measured: figures hang -->\n<!-- end -->"))
-                .hasMessageContaining("(expected: table, rows or neighbour)");
+                .hasMessageContaining("(expected: table, rows, neighbour, scenarios, origin or fronts)");
         Files.createDirectories(results.resolve("2026-02-01-made-up"));
         assertThatThrownBy(() -> ReadmeTables.of(results)).hasMessageContaining("(expected: one)");
     }
