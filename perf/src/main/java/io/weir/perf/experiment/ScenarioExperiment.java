@@ -4,6 +4,7 @@ import io.weir.perf.result.PromiseTable;
 import io.weir.perf.result.PromiseTable.Promise;
 import io.weir.perf.run.Experiment;
 import io.weir.perf.run.ExperimentContext;
+import io.weir.perf.run.MeasuredTables;
 import io.weir.perf.scenario.Scenario;
 import java.util.ArrayList;
 import java.util.List;
@@ -15,15 +16,29 @@ import java.util.List;
  */
 abstract class ScenarioExperiment extends Experiment {
 
+    private static final String TEN_WORKERS =
+            "a backend with ten workers of 50 ms and a queue of its own behind each; 800 ms for a call; for HAProxy"
+                    + " and Envoy ten concurrent calls, for Weir none: it finds its limit";
+
     @Measures(
             name = "overload-untuned",
             question = "limits that nobody has set, at five capacities: goodput, age of answers, refusals when calm?",
-            quickMinutes = 1,
-            fullMinutes = 18)
+            quickMinutes = 2,
+            fullMinutes = 35)
     static final class OverloadUntuned extends ScenarioExperiment {
         @Override
         String scenario() {
             return "limit";
+        }
+
+        @Override
+        void describe(ExperimentContext context) {
+            compare(
+                    context,
+                    "a backend with workers and a queue of its own behind each; 800 ms for a call; for HAProxy and"
+                            + " weir-fixed 64 concurrent calls, for Weir and Envoy none: they find their limits",
+                    "weir",
+                    "weir-fixed");
         }
     }
 
@@ -37,6 +52,11 @@ abstract class ScenarioExperiment extends Experiment {
         int warmUpSeconds(boolean quick) {
             return quick ? 4 : 10;
         }
+
+        @Override
+        void describe(ExperimentContext context) {
+            compare(context, "the same instances; 800 ms for a call; the ejection that each has", "weir");
+        }
     }
 
     @Measures(
@@ -49,6 +69,13 @@ abstract class ScenarioExperiment extends Experiment {
         int warmUpSeconds(boolean quick) {
             return 0;
         }
+
+        @Override
+        void describe(ExperimentContext context) {
+            context.property("load.model", "paced");
+            context.note("paced: each of 500 callers sends at a fixed rate, but not while its request is unanswered."
+                    + " How late they were is not known. No other proxy refuses by the delay of its event loops.");
+        }
     }
 
     @Measures(
@@ -59,7 +86,7 @@ abstract class ScenarioExperiment extends Experiment {
     static final class Priorities extends ScenarioExperiment {
         @Override
         void describe(ExperimentContext context) {
-            compare(context, "weir", "unclassified");
+            compare(context, TEN_WORKERS, "weir", "unclassified");
             context.note("unclassified: Weir with the same load, without classes. HAProxy orders its queue by class,"
                     + " strictly; nothing is kept for the lowest class. Envoy has two classes, each with connections"
                     + " and a queue of its own: critical calls are HIGH, all others DEFAULT.");
@@ -74,7 +101,7 @@ abstract class ScenarioExperiment extends Experiment {
     static final class Tenants extends ScenarioExperiment {
         @Override
         void describe(ExperimentContext context) {
-            compare(context, "weir");
+            compare(context, TEN_WORKERS, "weir");
             context.note("HAProxy and Envoy know no shares: each tenant has a rate of 60/s, which fits this load."
                     + " The names are sent to Weir alone, and are no rows.");
         }
@@ -94,15 +121,12 @@ abstract class ScenarioExperiment extends Experiment {
     void describe(ExperimentContext context) {}
 
     /** The gateway and the other proxies that are installed, side by side. */
-    static void compare(ExperimentContext context, String... fronts) {
+    static void compare(ExperimentContext context, String limits, String... fronts) {
         List<String> all = new ArrayList<>(List.of(fronts));
         Scenario.installedPeers().forEach(peer -> all.add(peer.label()));
         context.property("compare", String.join(",", all));
         context.property("panels", String.join(",", all));
-        context.property(
-                "limits",
-                "a backend with ten workers of 50 ms and a queue of its own behind each; 800 ms for a call; for HAProxy"
-                        + " and Envoy ten concurrent calls, for Weir none: it finds its limit");
+        context.property("limits", limits);
     }
 
     @Override
@@ -113,8 +137,12 @@ abstract class ScenarioExperiment extends Experiment {
                 "The scenario starts the gateway by itself: all processes share the host's cores, unless it binds them."
                         + " The load and the backends are one process. Compare only within this run.");
         context.note("Measured by the code of perf/scenario " + scenario() + ".");
+        PromiseTable promises = measure(context);
         describe(context);
-        record(measure(context), context);
+        record(promises, context);
+        if (!context.quick()) {
+            MeasuredTables.keep(scenario(), "perf/run " + name() + " --full", promises);
+        }
     }
 
     /** The parts of a scenario as steps; hangs are shaded in plots. */

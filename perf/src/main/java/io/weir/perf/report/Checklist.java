@@ -101,7 +101,7 @@ record Checklist(List<Line> lines) {
         Set<String> rows = run.requests().stream().map(Request::step).collect(Collectors.toSet());
         run.processes().forEach(sample -> rows.add(sample.step()));
         List<String> empty = run.steps().stream()
-                .filter(step -> !rows.contains(step.id()))
+                .filter(step -> !step.label().equals(RunResult.WARM_UP) && !rows.contains(step.id()))
                 .map(Step::name)
                 .toList();
         boolean kept = !run.requests().isEmpty() && empty.isEmpty();

@@ -207,7 +207,7 @@ public final class ExperimentContext implements AutoCloseable {
             endStep();
             double busy = busyCores(OWN_LOAD, before).orElse(Double.NaN);
             fact("generator." + label + ".busy", 100 * busy / Host.cores().size(), "% of all cores, with backends");
-            fact("generator." + label + ".delay.p99", (double) OpenLoad.delayP99Millis(), "ms");
+            fact("generator." + label + ".delay.p99", OpenLoad.delayP99Millis(), "ms");
             fact("generator." + label + ".delay.longest", (double) OpenLoad.latestMillis(), "ms");
         }
     }

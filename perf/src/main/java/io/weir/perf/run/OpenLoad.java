@@ -94,10 +94,13 @@ public record OpenLoad(
 
     /**
      * How late 99 % of the requests of all loads were sent at most, except in the first seconds; one second
-     * if it was longer.
+     * if it was longer. NaN if there was no request: that of another load client is not known.
      */
-    static long delayP99Millis() {
+    static double delayP99Millis() {
         long total = IntStream.range(0, DELAYS.length()).mapToLong(DELAYS::get).sum();
+        if (total == 0) {
+            return Double.NaN;
+        }
         long inTime = 0;
         for (int millis = 0; millis < DELAYS.length(); millis++) {
             inTime += DELAYS.get(millis);
@@ -105,12 +108,18 @@ public record OpenLoad(
                 return millis;
             }
         }
-        return DELAYS.length() - 1L;
+        return DELAYS.length() - 1.0;
     }
 
     /** Passes each completed request of all loads to a recorder, from any thread. */
     static void recordTo(Consumer<Request> requests) {
         recorder = requests;
+    }
+
+    /** Passes on the requests of another load client, whose times are milliseconds since 1970. */
+    public static void record(Requests others) {
+        long offset = nowMillis() - System.currentTimeMillis();
+        others.forEach(request -> recorder.accept(request.later(offset)));
     }
 
     /** The time that {@link Request#atMillis} of these loads counts in. */

@@ -186,19 +186,33 @@ record InstancesScenario(Scenario.Options options) {
             Map<String, OpenLoad> peers,
             List<FaultyInstance> shared)
             throws InterruptedException {
-        System.out.println(tested.text());
         PromiseTable table = new PromiseTable();
         PromiseTable promises = table.of(tested.text() + ": ");
+        begin(tested, "Weir");
         Measured measured = play(tested, gateway.load(tested.name()), own, gateway);
         tested.check().of(tested, measured, promises);
-        promises.show("Weir", measured.figures());
+        show(tested.name(), "Weir", measured, promises);
         if (tested.isCompared()) {
             for (Map.Entry<String, OpenLoad> peer : peers.entrySet()) {
-                Measured other = play(tested, peer.getValue(), shared, gateway);
-                promises.show(peer.getKey(), other.figures());
+                begin(tested, peer.getKey());
+                show(tested.name(), peer.getKey(), play(tested, peer.getValue(), shared, gateway), promises);
             }
         }
         return table;
+    }
+
+    /** Begins a step; cases that are not alone have none of their own. */
+    private void begin(Case tested, String front) {
+        if (!options.quick() && tested.perSecond() == RATE) {
+            options.begin(front.toLowerCase(Locale.ROOT) + ": " + tested.text());
+        } else {
+            System.out.println(tested.text());
+        }
+    }
+
+    private static void show(String name, String front, Measured measured, PromiseTable promises) {
+        promises.show(front, measured.figures());
+        promises.fact(front.toLowerCase(Locale.ROOT) + '.' + name + ".in-time", measured.inTimePercent(), "%");
     }
 
     private Measured play(Case tested, OpenLoad load, List<FaultyInstance> instances, InstanceFront gateway)
@@ -314,7 +328,7 @@ record InstancesScenario(Scenario.Options options) {
             Processes processes,
             PromiseTable promises)
             throws InterruptedException {
-        System.out.println("rolling restart, " + way + ": " + front);
+        options.begin(front.toLowerCase(Locale.ROOT) + ": rolling restart, " + way);
         load.run(RATE, Duration.ofSeconds(15));
         double calm = load.run(RATE, Duration.ofSeconds(8)).percentile(99);
         List<Requests> sent = new ArrayList<>();
@@ -335,6 +349,7 @@ record InstancesScenario(Scenario.Options options) {
             promises.atLeast("answered in time", 100, inTime, "%");
             promises.atMost("p99 after a return, multiples of the calm's", 3, Collections.max(returns) / calm, "");
         }
+        promises.fact(front.toLowerCase(Locale.ROOT) + '.' + way + ".in-time", inTime, "%");
         List<Long> rounded = returns.stream().map(Math::round).toList();
         Map<String, Long> others = all.where(one -> !isInTime(one)).countByOutcome();
         promises.show(

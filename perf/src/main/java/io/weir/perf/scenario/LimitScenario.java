@@ -10,19 +10,26 @@ import io.weir.perf.run.Processes;
 import io.weir.perf.run.RunningServer;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.DoubleSummaryStatistics;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /**
  * Backends with a queue of their own get calm traffic, four times their capacity, or change, behind a gateway
- * without any configured limit. Beside it, the overloads are repeated with a fixed limit, with HAProxy, and
- * with Envoy's adaptive concurrency. The backends complete abandoned calls too.
+ * without any configured limit. Beside it, a gateway with a fixed limit, HAProxy, and Envoy's adaptive
+ * concurrency get the same. The backends complete abandoned calls too.
  */
 final class LimitScenario {
+
+    /** Labels of the gateway, without a limit and with a fixed one. */
+    static final String WEIR = "weir";
+
+    static final String FIXED = "weir-fixed";
 
     /** The deadline of {@code config/local.yml}, and some time for the client. */
     private static final Duration IN_TIME = Duration.ofSeconds(1);
@@ -35,6 +42,7 @@ final class LimitScenario {
 
     private static final int RETRIES = 3;
     private static final int GATEWAYS = 4;
+    private static final int HANGS = 5;
 
     private final Scenario.Options options;
     private final Duration calmTime;
@@ -42,11 +50,24 @@ final class LimitScenario {
     private final PromiseTable promises = new PromiseTable();
 
     /** Starts a proxy in front of a backend with such workers. */
-    private interface Front {
-        OverloadedFront start(WorkerService service) throws Exception;
+    private interface Start {
+        OverloadedFront of(WorkerService service) throws Exception;
     }
 
-    private record Stage(OpenLoad load, WorkerService service) {
+    private record Front(String label, Start start) {}
+
+    private record Stage(OpenLoad load, OverloadedFront front, int rounds) {
+
+        WorkerService service() {
+            return front.service();
+        }
+
+        /** The limit in force; NaN of another proxy. */
+        double limit() {
+            return front.anyGateway()
+                    .map(gateway -> gateway.metric("weir_limit", "backend=\"mvc\""))
+                    .orElse(Double.NaN);
+        }
 
         /** Sends for a while; the answers may come later. */
         CompletableFuture<Requests> send(double perSecond, Duration time) throws InterruptedException {
@@ -61,23 +82,20 @@ final class LimitScenario {
         }
     }
 
-    private interface Play<T> {
-        T on(Stage stage) throws Exception;
+    /** A figure of a case; {@code promised} is the gateway's bound, from below if {@code least}. */
+    private record Figure(String text, boolean least, double promised, double measured, String unit) {
+
+        static Figure least(String text, double promised, double measured) {
+            return new Figure(text, true, promised, measured, "%");
+        }
+
+        static Figure most(String text, double promised, double measured, String unit) {
+            return new Figure(text, false, promised, measured, unit);
+        }
     }
 
-    private record Overload(Requests before, Requests during, Requests after) {
-
-        double p99Millis() {
-            return during.successes().percentile(99);
-        }
-
-        double refusedPercent() {
-            return 100 - before.successPercent();
-        }
-
-        double afterPercent() {
-            return after.successPercent();
-        }
+    private interface Case {
+        List<Figure> on(Stage stage) throws Exception;
     }
 
     LimitScenario(Scenario.Options options) {
@@ -87,150 +105,194 @@ final class LimitScenario {
     }
 
     PromiseTable run() throws Exception {
-        overload(10, 50, options.quick() ? 80 : 97);
-        if (!options.quick()) {
+        boolean quick = options.quick();
+        overload(10, 50, quick ? 80 : 97);
+        measure("half of the workers", 10, 50, this::halved);
+        measure("from 50/s to 1000/s in a second, 50 ms", 64, 50, stage -> ramp(stage, quick ? 2 : 0));
+        measure("callers retry 3 times", 10, 50, this::retries);
+        if (!quick) {
             overload(2, 50, 75);
             overload(1, 20, 75);
             overload(4, 200, 75);
             overload(40, 20, 90);
-            changes();
-            calm();
-            retries();
+            measure("four times as slow", 64, 50, this::slower);
+            measure("hang of 15 s", 10, 50, this::hang);
+            measure(
+                    "2 calls a second",
+                    4,
+                    50,
+                    stage -> refused(0, stage.send(2, Duration.ofSeconds(20)).join()));
+            measure("bursts of 10, 50 calls a second", 10, 50, stage -> refused(0, bursts(stage)));
+            measure("from 50/s to 1000/s in a second, 200 ms", 300, 200, stage -> ramp(stage, 5));
             gateways();
         }
         return promises;
     }
 
-    private void overload(int workers, int serviceMillis, double promised) throws Exception {
-        String name = workers + " x " + serviceMillis + " ms";
-        double capacity = workers * 1000.0 / serviceMillis;
-        Overload measured = play(this::startGateway, workers, serviceMillis, this::overload);
-        promises.atLeast(
-                name + ", 4 x the capacity: answered in time",
-                promised,
-                goodputPercent(measured.during(), capacity, overloadTime),
-                "%");
-        options.addLatency(
-                promises,
-                name + ", 4 x the capacity: p99 of the answers",
-                2 * serviceMillis + FRESH_MILLIS,
-                measured.p99Millis());
-        promises.atMost(name + ", calm, from the start: refused", .5, measured.refusedPercent(), "%");
-        promises.atLeast(name + ", after the overload: answered", 99.5, measured.afterPercent(), "%");
-        if (!options.quick()) {
-            Front fixed = service -> OverloadedFront.gateway(options, service, limit("" + FIXED_LIMIT));
-            beside(name, "Weir, limit " + FIXED_LIMIT, fixed, workers, serviceMillis);
-            if (options.compares(PeerProxy.HAPROXY)) {
-                Map<String, ?> values = Map.of("QUEUE_MILLIS", 400, "LIMIT", FIXED_LIMIT);
-                Front front = service -> OverloadedFront.peer(options, service, PeerProxy.HAPROXY, "limit", values);
-                beside(name, "HAProxy, limit " + FIXED_LIMIT, front, workers, serviceMillis);
-            }
-            if (options.compares(PeerProxy.ENVOY)) {
-                Front front = service -> OverloadedFront.peer(options, service, PeerProxy.ENVOY, "adaptive", Map.of());
-                beside(name, "Envoy, adaptive", front, workers, serviceMillis);
+    /** Plays a case on the gateway, whose figures are promises, and on the other fronts. */
+    private void measure(String name, int workers, int serviceMillis, Case played) throws Exception {
+        for (Front front : fronts()) {
+            options.begin(Scenario.WARM_UP);
+            WorkerService service = new WorkerService(workers, Duration.ofMillis(serviceMillis));
+            try (OverloadedFront started = front.start().of(service)) {
+                options.begin(front.label() + ": " + name);
+                int rounds = front.label().equals(WEIR) ? HANGS : 1;
+                add(
+                        front.label(),
+                        name,
+                        played.on(new Stage(Scenario.load(started.port(), "/mvc/1"), started, rounds)));
             }
         }
     }
 
-    private void beside(String name, String proxy, Front front, int workers, int serviceMillis) throws Exception {
-        Overload measured = play(front, workers, serviceMillis, this::overload);
-        promises.show(
-                name + ": " + proxy,
-                String.format(
-                        Locale.ROOT,
-                        "%.1f %%, p99 %.0f ms, calm refused %.1f %%, after %.1f %%",
-                        goodputPercent(measured.during(), workers * 1000.0 / serviceMillis, overloadTime),
-                        measured.p99Millis(),
-                        measured.refusedPercent(),
-                        measured.afterPercent()));
-    }
-
-    private Overload overload(Stage stage) throws Exception {
-        double capacity = stage.service().capacity();
-        CompletableFuture<Requests> before = stage.send(CALM * capacity, calmTime);
-        CompletableFuture<Requests> during = stage.send(OVERLOAD * capacity, overloadTime);
-        CompletableFuture<Requests> after = stage.send(CALM * capacity, options.seconds(4, 12));
-        return new Overload(before.join(), during.join(), after.join());
-    }
-
-    private void changes() throws Exception {
-        double halved = play(this::startGateway, 10, 50, stage -> {
-            stage.pass(150, calmTime);
-            stage.service().removeWorkers(5);
-            Duration time = Duration.ofSeconds(20);
-            Requests fewer = stage.send(150, time).join();
-            stage.service().addWorkers(5);
-            return goodputPercent(fewer, 100, time);
-        });
-        promises.atLeast("half of the workers for 20 s: answered in time", 97, halved, "%");
-
-        List<Requests> slower = play(this::startGateway, 64, 50, stage -> {
-            stage.pass(250, calmTime);
-            stage.service().slowDown(4);
-            CompletableFuture<Requests> first = stage.send(250, Duration.ofSeconds(4));
-            return List.of(first.join(), stage.send(250, Duration.ofSeconds(16)).join());
-        });
-        double over = Requests.of(slower).successPercent();
-        promises.atLeast("four times as slow: answered, over 20 s", 90, over, "%");
-        promises.atLeast(
-                "four times as slow: answered, from 4 s on",
-                98,
-                slower.getLast().successPercent(),
-                "%");
-
-        double healed = play(this::startGateway, 10, 50, stage -> {
-            stage.pass(150, calmTime);
-            stage.service().hang();
-            stage.pass(150, Duration.ofSeconds(15));
-            stage.service().heal();
-            return stage.send(150, Duration.ofSeconds(10)).join().successPercent();
-        });
-        promises.atLeast("hang of 15 s: answered in the 10 s after it", 98.5, healed, "%");
-    }
-
-    private void calm() throws Exception {
-        Requests few = play(
-                this::startGateway,
-                4,
-                50,
-                stage -> stage.send(2, Duration.ofSeconds(20)).join());
-        promises.atMost("2 calls a second: refused", 0, 100 - few.successPercent(), "%");
-        Requests bursts = play(this::startGateway, 10, 50, stage -> {
-            List<CompletableFuture<Requests>> sent = IntStream.range(0, 10)
-                    .mapToObj(i -> stage.load().send(5, Duration.ofSeconds(15)))
-                    .toList();
-            return OpenLoad.join(sent);
-        });
-        promises.atMost("bursts of 10, 50 calls a second: refused", 0, 100 - bursts.successPercent(), "%");
-        promises.atMost("from 50/s to 1000/s in a second, 50 ms: refused", 0, ramp(64, 50), "%");
-        promises.atMost("from 50/s to 1000/s in a second, 200 ms: refused", 5, ramp(300, 200), "%");
-    }
-
-    private double ramp(int workers, int serviceMillis) throws Exception {
-        return play(this::startGateway, workers, serviceMillis, stage -> {
-            stage.pass(50, calmTime);
-            List<CompletableFuture<Requests>> steps = new ArrayList<>();
-            for (int i = 1; i <= 10; i++) {
-                steps.add(stage.send(50 + 95.0 * i, Duration.ofMillis(100)));
+    private void add(String front, String name, List<Figure> figures) {
+        for (Figure one : figures) {
+            String text = name + ", " + one.text();
+            promises.fact(
+                    front
+                            + '.'
+                            + text.toLowerCase(Locale.ROOT)
+                                    .replaceAll("[^a-z0-9]+", "-")
+                                    .replaceAll("-$", ""),
+                    one.measured(),
+                    one.unit());
+            if (!front.equals(WEIR)) {
+                continue;
             }
-            steps.add(stage.send(1000, Duration.ofSeconds(5)));
-            return 100 - OpenLoad.join(steps).successPercent();
+            if (one.unit().equals("ms")) {
+                options.addLatency(promises, text, one.promised(), one.measured());
+            } else if (one.least()) {
+                promises.atLeast(text, one.promised(), one.measured(), one.unit());
+            } else {
+                promises.atMost(text, one.promised(), one.measured(), one.unit());
+            }
+        }
+        if (!front.equals(WEIR)) {
+            promises.show(
+                    name + ": " + front,
+                    figures.stream()
+                            .filter(one -> Double.isFinite(one.measured()))
+                            .map(one -> PromiseTable.number(one.measured(), one.unit()))
+                            .collect(Collectors.joining("; ")));
+        }
+    }
+
+    private List<Front> fronts() {
+        List<Front> fronts = new ArrayList<>();
+        fronts.add(new Front(WEIR, service -> OverloadedFront.gateway(options, service, limit("auto"))));
+        if (!options.quick()) {
+            fronts.add(new Front(FIXED, service -> OverloadedFront.gateway(options, service, limit("" + FIXED_LIMIT))));
+        }
+        if (options.compares(PeerProxy.HAPROXY)) {
+            Map<String, ?> values = Map.of("QUEUE_MILLIS", 400, "LIMIT", FIXED_LIMIT);
+            fronts.add(peer(PeerProxy.HAPROXY, "limit", values));
+        }
+        if (options.compares(PeerProxy.ENVOY)) {
+            fronts.add(peer(PeerProxy.ENVOY, "adaptive", Map.of()));
+        }
+        return fronts;
+    }
+
+    private Front peer(PeerProxy peer, String template, Map<String, ?> values) {
+        return new Front(peer.label(), service -> OverloadedFront.peer(options, service, peer, template, values));
+    }
+
+    // ---------------------------------------------------------------- cases
+
+    private void overload(int workers, int serviceMillis, double promised) throws Exception {
+        measure(workers + " x " + serviceMillis + " ms", workers, serviceMillis, stage -> {
+            List<Requests> parts = overload(stage);
+            return List.of(
+                    Figure.least("4 x the capacity: answered in time", promised, goodputPercent(parts.get(1), stage)),
+                    Figure.most(
+                            "4 x the capacity: p99 of the answers",
+                            2 * serviceMillis + FRESH_MILLIS,
+                            parts.get(1).successes().percentile(99),
+                            "ms"),
+                    Figure.most("calm, from the start: refused", .5, refusedPercent(parts.getFirst()), "%"),
+                    Figure.least(
+                            "after the overload: answered",
+                            99.5,
+                            parts.getLast().successPercent()));
         });
+    }
+
+    /** The answers before, in and after an overload. */
+    private List<Requests> overload(Stage stage) throws InterruptedException {
+        double capacity = stage.service().capacity();
+        List<CompletableFuture<Requests>> parts = new ArrayList<>();
+        parts.add(stage.send(CALM * capacity, calmTime));
+        parts.add(stage.send(OVERLOAD * capacity, overloadTime));
+        parts.add(stage.send(CALM * capacity, options.seconds(4, 12)));
+        return parts.stream().map(CompletableFuture::join).toList();
     }
 
     /** Callers who are refused try again at once. */
-    private void retries() throws Exception {
-        Overload measured = play(
-                this::startGateway,
-                10,
-                50,
-                stage -> overload(new Stage(stage.load().withRetries(RETRIES), stage.service())));
-        promises.atLeast(
-                "callers retry 3 times, 4 x: answered in time",
-                90,
-                goodputPercent(measured.during(), 200, overloadTime),
-                "%");
-        promises.atLeast("callers retry 3 times, after it: answered", 99.5, measured.afterPercent(), "%");
+    private List<Figure> retries(Stage stage) throws InterruptedException {
+        Stage retried = new Stage(stage.load().withRetries(RETRIES), stage.front(), 1);
+        List<Requests> parts = overload(retried);
+        return List.of(
+                Figure.least("4 x: answered in time", options.quick() ? 75 : 90, goodputPercent(parts.get(1), stage)),
+                Figure.least("after it: answered", 99.5, parts.getLast().successPercent()));
+    }
+
+    private List<Figure> halved(Stage stage) throws InterruptedException {
+        stage.pass(150, calmTime);
+        stage.service().removeWorkers(5);
+        Duration time = options.seconds(8, 20);
+        Requests fewer = stage.send(150, time).join();
+        stage.service().addWorkers(5);
+        return List.of(Figure.least("answered in time", options.quick() ? 80 : 97, goodputPercent(fewer, 100, time)));
+    }
+
+    private List<Figure> slower(Stage stage) throws InterruptedException {
+        stage.pass(250, calmTime);
+        stage.service().slowDown(4);
+        CompletableFuture<Requests> first = stage.send(250, Duration.ofSeconds(4));
+        Requests later = stage.send(250, Duration.ofSeconds(16)).join();
+        return List.of(
+                Figure.least(
+                        "answered, over 20 s",
+                        90,
+                        Requests.of(List.of(first.join(), later)).successPercent()),
+                Figure.least("answered, from 4 s on", 98, later.successPercent()));
+    }
+
+    private List<Figure> hang(Stage stage) throws InterruptedException {
+        List<Double> growth = new ArrayList<>();
+        List<Double> healed = new ArrayList<>();
+        for (int round = 0; round < stage.rounds(); round++) {
+            stage.pass(150, calmTime);
+            double before = stage.limit();
+            stage.service().hang();
+            stage.pass(150, Duration.ofSeconds(15));
+            growth.add(stage.limit() / before);
+            stage.service().heal();
+            healed.add(stage.send(150, Duration.ofSeconds(10)).join().successPercent());
+        }
+        return List.of(
+                Figure.least("answered in the 10 s after it (median)", 98.5, Requests.median(healed)),
+                Figure.most("limit after it, of that before (highest)", 1, Collections.max(growth), "times"));
+    }
+
+    private static Requests bursts(Stage stage) {
+        return OpenLoad.join(IntStream.range(0, 10)
+                .mapToObj(i -> stage.load().send(5, Duration.ofSeconds(15)))
+                .toList());
+    }
+
+    private List<Figure> ramp(Stage stage, double promised) throws InterruptedException {
+        stage.pass(50, calmTime);
+        List<CompletableFuture<Requests>> steps = new ArrayList<>();
+        for (int i = 1; i <= 10; i++) {
+            steps.add(stage.send(50 + 95.0 * i, Duration.ofMillis(100)));
+        }
+        steps.add(stage.send(1000, options.seconds(2, 5)));
+        return refused(promised, OpenLoad.join(steps));
+    }
+
+    private static List<Figure> refused(double promised, Requests requests) {
+        return List.of(Figure.most("refused", promised, refusedPercent(requests), "%"));
     }
 
     /** Several gateways share a backend; each one finds a limit for itself. */
@@ -238,6 +300,7 @@ final class LimitScenario {
         WorkerService service = new WorkerService(10, Duration.ofMillis(50));
         List<Requests> answers = new ArrayList<>();
         Duration time = Duration.ofSeconds(30);
+        options.begin(Scenario.WARM_UP);
         try (LightBackend backend = LightBackend.answeringOk(service);
                 Processes processes = Processes.unlimited()) {
             List<OpenLoad> loads = new ArrayList<>();
@@ -245,6 +308,7 @@ final class LimitScenario {
                 RunningServer gateway = OverloadedFront.startGateway(options, processes, backend.port(), limit("auto"));
                 loads.add(Scenario.load(gateway.port(), "/mvc/1"));
             }
+            options.begin(WEIR + ": four gateways");
             join(loads, CALM * service.capacity(), calmTime);
             answers.addAll(join(loads, OVERLOAD * service.capacity(), time));
         }
@@ -269,20 +333,18 @@ final class LimitScenario {
         return 100 * requests.servedWithin(IN_TIME) / (capacity * time.toSeconds());
     }
 
-    private static <T> T play(Front front, int workers, int serviceMillis, Play<T> play) throws Exception {
-        WorkerService service = new WorkerService(workers, Duration.ofMillis(serviceMillis));
-        try (OverloadedFront started = front.start(service)) {
-            return play.on(new Stage(Scenario.load(started.port(), "/mvc/1"), service));
-        }
+    private double goodputPercent(Requests requests, Stage stage) {
+        return goodputPercent(requests, stage.service().capacity(), overloadTime);
     }
 
-    private OverloadedFront startGateway(WorkerService service) throws Exception {
-        return OverloadedFront.gateway(options, service, limit("auto"));
+    private static double refusedPercent(Requests requests) {
+        return 100 - requests.successPercent();
     }
 
-    /** The property of a limit, unless {@code --without adaptive-limit} sets one. */
+    /** The property of a limit, unless a disabled protection sets one, and those of disabled protections. */
     private List<String> limit(String usual) {
-        List<String> without = options.disable("mvc", "adaptive-limit");
-        return without.isEmpty() ? List.of(OverloadedFront.limit(usual)) : without;
+        List<String> without = options.disable("mvc");
+        boolean set = without.stream().anyMatch(property -> property.startsWith(OverloadedFront.limit("")));
+        return set ? without : options.properties(OverloadedFront.limit(usual));
     }
 }

@@ -6,6 +6,7 @@ import io.weir.perf.result.Request;
 import io.weir.perf.result.Requests;
 import io.weir.perf.run.Host;
 import io.weir.perf.run.ManagedProcess;
+import io.weir.perf.run.OpenLoad;
 import io.weir.perf.run.Processes;
 import io.weir.perf.run.Processes.Role;
 import io.weir.perf.run.RunningServer;
@@ -32,9 +33,13 @@ record OwnOverloadScenario(Scenario.Options options) {
     private static final String PATH = "/mvc/1";
     private static final String GATEWAY_CORE = "0";
     private static final String LOAD_CORE = "1";
+    private static final List<String> ON_LOAD_CORE = List.of("taskset", "-c", LOAD_CORE);
     private static final int CALLERS = 500;
+    /** Of them, send critical calls. */
+    private static final int CRITICAL_CALLERS = 50;
+
+    private static final String CRITICAL = "critical";
     private static final int MOST_WARM_UPS = 8;
-    private static final double STEADY = 1.05;
     /** A gateway whose loops are always above their limit refuses every request at its head. */
     private static final String[] REFUSE_ALL = {
         "--weir.overload.target-event-loop-delay=1ms",
@@ -78,15 +83,16 @@ record OwnOverloadScenario(Scenario.Options options) {
     private void overload(String state, int warmUps, LightBackend backend, PromiseTable promises) throws Exception {
         double refusals;
         double peak;
+        options.begin(Scenario.WARM_UP);
         try (Processes processes = Processes.unlimited()) {
             RunningServer gateway = start(processes, backend, REFUSE_ALL);
-            warmUp(processes, gateway, CALLERS, warmUps);
+            warmUp(processes, gateway, warmUps);
             Wrk measured = wrk(processes, gateway, CALLERS, time());
             refusals = measured.perSecond() * measured.refused() / measured.requests();
         }
         try (Processes processes = Processes.unlimited()) {
             RunningServer gateway = start(processes, backend, REFUSE_NOTHING);
-            warmUp(processes, gateway, CALLERS, warmUps);
+            warmUp(processes, gateway, warmUps);
             Wrk measured = wrk(processes, gateway, CALLERS, time());
             peak = measured.perSecond() * (measured.requests() - measured.refused()) / measured.requests();
         }
@@ -97,7 +103,8 @@ record OwnOverloadScenario(Scenario.Options options) {
                 state, peak, refusals, possible);
         try (Processes processes = Processes.unlimited()) {
             RunningServer gateway = start(processes, backend);
-            warmUp(processes, gateway, CALLERS, warmUps);
+            warmUp(processes, gateway, warmUps);
+            options.begin(state);
             judge(state, overload(processes, gateway, peak), possible, promises);
         }
     }
@@ -106,23 +113,12 @@ record OwnOverloadScenario(Scenario.Options options) {
         return options.seconds(6, 15);
     }
 
-    /** Ends after the first round whose rate exceeds none of the earlier ones by more than a twentieth. */
-    private void warmUp(Processes processes, RunningServer gateway, int connections, int rounds)
-            throws InterruptedException {
-        double best = 0;
-        for (int i = 0; i < rounds; i++) {
-            double rate =
-                    wrk(processes, gateway, connections, options.seconds(3, 10)).perSecond();
-            if (rate < STEADY * best) {
-                return;
-            }
-            best = Math.max(best, rate);
-        }
-    }
-
     private RunningServer start(Processes processes, LightBackend backend, String... properties) throws Exception {
         List<String> all = new ArrayList<>(options.properties(properties));
-        all.add("--weir.backends.mvc.bulkhead.max-concurrent-calls=1000");
+        all.addAll(List.of(
+                "--weir.backends.mvc.bulkhead.max-concurrent-calls=1000",
+                "--weir.edge.trusted-proxies=127.0.0.1",
+                "--weir.edge.priority-header=X-Priority"));
         RunningServer gateway = options.startGateway(
                 processes, List.of("-XX:ActiveProcessorCount=1"), backend.port(), backend.port(), all);
         ManagedProcess process = gateway.process().orElseThrow();
@@ -130,35 +126,46 @@ record OwnOverloadScenario(Scenario.Options options) {
         return gateway;
     }
 
-    private static Wrk wrk(Processes processes, RunningServer gateway, int connections, Duration time)
-            throws InterruptedException {
-        return Wrk.run(processes, List.of("taskset", "-c", LOAD_CORE), connections, time, gateway.url() + PATH);
+    private void warmUp(Processes processes, RunningServer gateway, int rounds) throws InterruptedException {
+        Wrk.warmUp(processes, ON_LOAD_CORE, CALLERS, options.seconds(3, 10), rounds, gateway.url() + PATH);
     }
 
-    private static Request parse(String line) {
+    private static Wrk wrk(Processes processes, RunningServer gateway, int connections, Duration time)
+            throws InterruptedException {
+        return Wrk.run(processes, ON_LOAD_CORE, connections, time, gateway.url() + PATH);
+    }
+
+    private static Request parse(String name, String line) {
         String[] columns = line.split("\t", -1);
         if (columns.length != 3) {
             throw new IllegalArgumentException("h2load: \"" + line + "\" (expected: time, status and duration)");
         }
         String outcome = columns[1].equals("200") ? Request.SUCCESS : "status-" + columns[1];
-        return new Request("", Long.parseLong(columns[0]) / 1000, Long.parseLong(columns[2]), PATH, outcome);
+        return new Request("", Long.parseLong(columns[0]) / 1000, Long.parseLong(columns[2]), name, outcome);
     }
 
+    /** A tenth of the callers send critical calls. */
     private Requests overload(Processes processes, RunningServer gateway, double peak)
             throws IOException, InterruptedException {
-        Path log = processes.directory().resolve("requests.tsv");
-        String command = "taskset -c %s h2load --h1 -t1 -c%d --rps=%d -D%d --log-file=%s %s%s"
-                .formatted(
-                        LOAD_CORE,
-                        CALLERS,
-                        Math.max(1, Math.round(2 * peak / CALLERS)),
-                        time().toSeconds(),
-                        log,
-                        gateway.url(),
-                        PATH);
-        processes.run(Role.GENERATOR, "h2load", List.of(command.split(" ", -1)), time().plusMinutes(1));
+        Path normal = processes.directory().resolve("normal.tsv");
+        Path critical = processes.directory().resolve("critical.tsv");
+        long rate = Math.max(1, Math.round(2 * peak / CALLERS));
+        String both = h2load(gateway, rate, CALLERS - CRITICAL_CALLERS, "normal", normal) + " & "
+                + h2load(gateway, rate, CRITICAL_CALLERS, CRITICAL, critical) + "; wait";
+        processes.run(Role.GENERATOR, "h2load", List.of("sh", "-c", both), time().plusMinutes(1));
+        Requests answers = Requests.of(List.of(read("normal", normal), read(CRITICAL, critical)));
+        OpenLoad.record(answers);
+        return answers;
+    }
+
+    private String h2load(RunningServer gateway, long rate, int callers, String priority, Path log) {
+        return "taskset -c %s h2load --h1 -t1 -c%d --rps=%d -D%d -H 'X-Priority: %s' --log-file=%s %s%s"
+                .formatted(LOAD_CORE, callers, rate, time().toSeconds(), priority, log, gateway.url(), PATH);
+    }
+
+    private static Requests read(String name, Path log) throws IOException {
         try (Stream<String> lines = Files.lines(log)) {
-            return new Requests(lines.map(OwnOverloadScenario::parse).toList());
+            return new Requests(lines.map(line -> parse(name, line)).toList());
         }
     }
 
@@ -175,6 +182,11 @@ record OwnOverloadScenario(Scenario.Options options) {
         options.addLatency(promises, state + ": p99 of the answers", P99_MILLIS, answered.percentile(99));
         double median = refused.isEmpty() ? 0 : refused.percentile(50);
         options.addLatency(promises, state + ": median of the refusals", REFUSAL_MILLIS, median);
+        promises.atLeast(
+                state + ": critical calls answered",
+                options.quick() ? 95 : 99.9,
+                answers.where(one -> one.name().equals(CRITICAL)).successPercent(),
+                "%");
         int others = answers.size() - answered.size() - refused.size();
         promises.add(state + ": neither answered nor refused", "0", Integer.toString(others), others == 0);
     }

@@ -46,6 +46,8 @@ public final class Scenario {
             entry("bulkhead", List.of("backends.*.bulkhead.enforce=false")),
             entry("deadline", List.of("backends.*.deadline-enforce=false")),
             entry("adaptive-limit", List.of("backends.*.bulkhead.max-concurrent-calls=1000")),
+            // The limit stays at its initial value.
+            entry("limit-growth", List.of("backends.*.bulkhead.max-concurrent-calls=8")),
             // Probes come too late.
             entry("probes", List.of("backends.*.recovery.probe-interval=1m")),
             // Slow calls count as failures, and the last few calls decide.

@@ -79,6 +79,16 @@ class ClaimsTest {
         });
     }
 
+    /** Nothing is compared with a warm-up. */
+    @Test
+    void acceptsAWarmUpWithoutRawData() throws IOException {
+        SampleRun run = SampleRun.reviewed(temporary, "calm/p90-ms", "900", "ms", "");
+
+        assertThat(compare(run.append("steps.csv", "3,warm-up,,4000,5000")))
+                .extracting(ComparedClaim::agreement)
+                .containsExactly(Agreement.YES);
+    }
+
     @Test
     void doesNotSayThatARunAgreesWithoutSamplesOfItsGenerator() throws IOException {
         SampleRun run = SampleRun.reviewed(temporary, "calm/p90-ms", "900", "ms", "");
