@@ -16,7 +16,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 
@@ -38,14 +37,13 @@ public record SpeedBenchmark(Processes processes, List<MeasuredServer> subjects)
 
         String rates(Duration time) {
             List<Double> all = rounds.rates();
-            return "%.0f/s (%.0f to %.0f in rounds of %d s)"
-                    .formatted(Requests.median(all), Collections.min(all), Collections.max(all), time.toSeconds());
-        }
-
-        String line() {
-            StringBuilder line = new StringBuilder("%-44s".formatted(name));
-            rounds.rates().forEach(rate -> line.append("%9.0f".formatted(rate)));
-            return line + "%10.0f%8.0f %%".formatted(Requests.median(rounds.rates()), rounds.busyPercent(1));
+            return "%.0f/s (%.0f to %.0f in rounds of %d s), %.0f %% of its core"
+                    .formatted(
+                            Requests.median(all),
+                            Collections.min(all),
+                            Collections.max(all),
+                            time.toSeconds(),
+                            rounds.busyPercent(1));
         }
     }
 
@@ -55,7 +53,7 @@ public record SpeedBenchmark(Processes processes, List<MeasuredServer> subjects)
     }
 
     static int run(String... args) throws Exception {
-        Map<String, Integer> options = new TreeMap<>(Map.of("--rounds", 5, "--seconds", 5, "--warm-up", 15));
+        Map<String, Integer> options = new TreeMap<>(Map.of("--rounds", 8, "--seconds", 5, "--warm-up", 15));
         for (int i = 3; i < args.length; i += 2) {
             options.put(args[i], Integer.parseInt(args[i + 1]));
         }
@@ -70,7 +68,8 @@ public record SpeedBenchmark(Processes processes, List<MeasuredServer> subjects)
             return benchmark.measure(
                     options.getOrDefault("--rounds", 0),
                     Duration.ofSeconds(options.getOrDefault("--seconds", 0)),
-                    Duration.ofSeconds(options.getOrDefault("--warm-up", 0)));
+                    Duration.ofSeconds(options.getOrDefault("--warm-up", 0)),
+                    args.length == 3);
         } catch (RunFailure | Wrk.UnansweredException e) {
             System.err.println("bench: " + e.getMessage());
             return 2;
@@ -101,6 +100,7 @@ public record SpeedBenchmark(Processes processes, List<MeasuredServer> subjects)
                 List.of(configuration));
         TestServers.awaitReadiness(processes, weir);
         weir.operate("refused", "{\"breaker\": \"open\"}");
+        weir.operate("refused-fixed", "{\"breaker\": \"open\"}");
         ManagedProcess gateway = weir.process().orElseThrow();
         add("bare Reactor Netty proxy", bare, "http://127.0.0.1:" + barePort + "/1", false);
         add("Weir, compiled route", gateway, weir.url() + "/compiled/1", false);
@@ -110,6 +110,8 @@ public record SpeedBenchmark(Processes processes, List<MeasuredServer> subjects)
         add("Weir, compiled route with a rate limit", gateway, weir.url() + "/limited/1", false);
         String token = "Authorization: Bearer " + issuer.token();
         add("Weir, compiled route with a token", gateway, weir.url() + "/authenticated/1", false, token);
+        add("Weir, compiled route with a fixed limit", gateway, weir.url() + "/fixed/1", false);
+        add("Weir, compiled route with a fixed limit, refused", gateway, weir.url() + "/refused-fixed/1", true);
     }
 
     private void add(String name, ManagedProcess server, String uri, boolean refuses, String... fields) {
@@ -134,7 +136,7 @@ public record SpeedBenchmark(Processes processes, List<MeasuredServer> subjects)
         return peer;
     }
 
-    private int measure(int rounds, Duration time, Duration warmUp) throws InterruptedException {
+    private int measure(int rounds, Duration time, Duration warmUp, boolean whole) throws InterruptedException {
         for (MeasuredServer subject : subjects) {
             System.out.println("warming up: " + subject.name());
             warmUp(subject, warmUp);
@@ -146,19 +148,19 @@ public record SpeedBenchmark(Processes processes, List<MeasuredServer> subjects)
             }
             System.out.println();
         }
-        System.out.println("\nrequests/s of each round of " + time.toSeconds() + " s, " + RateRounds.CONNECTIONS
-                + " connections, one core for the measured server");
-        System.out.printf(Locale.ROOT, "%-" + (44 + 9 * rounds) + "s%10s%10s%n", "", "median", "of core");
-        subjects.forEach(subject -> System.out.println(subject.line()));
         PromiseTable ratios = new PromiseTable();
         addRatio(ratios, subjects.get(1), subjects.get(0), 0.75);
         addRatio(ratios, subjects.get(2), subjects.get(0), 2);
         addRatio(ratios, subjects.get(4), subjects.get(3), 1.3);
         addRatio(ratios, subjects.get(5), subjects.get(1), 0.9);
         addRatio(ratios, subjects.get(6), subjects.get(1), 0.9);
+        addRatio(ratios, subjects.get(1), subjects.get(7), 0.95);
+        addRatio(ratios, subjects.get(2), subjects.get(8), 0.95);
         subjects.forEach(subject -> ratios.show(subject.name(), subject.rates(time)));
         System.out.print(ratios);
-        MeasuredTables.keep("bench", "perf/bench", ratios);
+        if (whole) {
+            MeasuredTables.keep("bench", "perf/bench", ratios);
+        }
         for (MeasuredServer peer : List.of(subjects.get(0), subjects.get(3))) {
             if (peer.rounds().busyPercent(1) < RateRounds.BUSY_PERCENT) {
                 System.err.printf("%s: the load was the limit, not its core%n", peer.name());
