@@ -4,9 +4,11 @@ import io.weir.perf.result.Requests;
 import io.weir.perf.result.RunResult;
 import io.weir.perf.run.ExperimentContext;
 import io.weir.perf.run.GatlingLoad;
+import io.weir.perf.run.Host;
 import io.weir.perf.run.LoadAssertion;
 import io.weir.perf.run.RunningServer;
 import io.weir.perf.run.TestServers;
+import io.weir.perf.run.Wrk;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -19,6 +21,7 @@ import java.util.TreeMap;
  */
 final class ClosedRounds {
 
+    private static final Duration STEADY_ROUND = Duration.ofSeconds(5);
     private static final int ARRIVAL_SECONDS = 1;
     private static final int LAST_ANSWERS_SECONDS = 2;
 
@@ -59,6 +62,7 @@ final class ClosedRounds {
     private final List<LoadAssertion> assertions = new ArrayList<>();
     private final Map<String, Requests> requests = new TreeMap<>();
     private String readyPath = "/delay?ms=1";
+    private int steadyRounds;
     private Duration timeout = Duration.ofMinutes(5);
 
     ClosedRounds(String label, String requestName, String stack, String... serviceSettings) {
@@ -81,6 +85,12 @@ final class ClosedRounds {
     /** How long a caller waits for an answer; by default five minutes. */
     ClosedRounds timeout(Duration time) {
         timeout = time;
+        return this;
+    }
+
+    /** Before all rounds, wrk warms the service up until its rate is steady, for at most so many rounds. */
+    ClosedRounds steady(int mostRounds) {
+        steadyRounds = mostRounds;
         return this;
     }
 
@@ -122,6 +132,11 @@ final class ClosedRounds {
                 "timeoutMillis", timeout.toMillis(),
                 "rounds", rounds.stream().map(CallersRound::plan).toList());
         CallersRound first = rounds.getFirst();
+        if (steadyRounds > 0 && Host.has(Wrk.PROGRAM)) {
+            String uri = service.url() + first.path();
+            int taken = Wrk.warmUp(context.processes(), List.of(), first.callers(), STEADY_ROUND, steadyRounds, uri);
+            context.fact(label + ".warm-up", (double) taken * STEADY_ROUND.toSeconds(), "s until the rate was steady");
+        }
         context.warmsUpFor(first.label().equals(RunResult.WARM_UP) ? first.seconds() : 0);
         GatlingLoad load = context.load(new GatlingLoad.GatlingPlan("ClosedModel", label, settings, assertions, true));
         long at = load.awaitBegin();

@@ -7,6 +7,7 @@ import io.weir.perf.run.LoadAssertion;
 import io.weir.perf.run.RunningServer;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 
 /**
  * Clients of a pool of threads with a queue for all. The service measures the figures by Little's law:
@@ -22,6 +23,10 @@ import java.util.Map;
 class PoolSize extends ClosedExperiment {
 
     private static final String OVERFLOW = "overflow";
+    /** By the rule, a pool with more of it has too few threads. */
+    private static final double MAX_DEAD_TIME = 0.2;
+
+    private final Map<Integer, Double> deadTimeOfTenClients = new TreeMap<>();
 
     /** The service's window is a second shorter than the step, so that its figures are the step's. */
     static ClosedRounds pool(int clients, int threads, int warmUpSeconds, int seconds) {
@@ -61,6 +66,10 @@ class PoolSize extends ClosedExperiment {
         long refused =
                 services.getLast().requests(OVERFLOW).count(one -> one.outcome().equals("status-503"));
         context.fact(OVERFLOW + ".refused", (double) refused, "requests");
+        deadTimeOfTenClients.entrySet().stream()
+                .filter(pool -> pool.getValue() <= MAX_DEAD_TIME)
+                .findFirst()
+                .ifPresent(pool -> context.fact("enough.threads", pool.getKey(), "threads"));
     }
 
     @Override
@@ -72,6 +81,10 @@ class PoolSize extends ClosedExperiment {
     void stepEnds(String step, RunningServer service, ExperimentContext context) {
         super.stepEnds(step, service, context);
         context.fact(step + ".active", service.metric("sim_pool_active_average"), "requests");
-        context.fact(step + ".dead-time", service.metric("sim_pool_dead_time_ratio"), "of 1");
+        double deadTime = service.metric("sim_pool_dead_time_ratio");
+        context.fact(step + ".dead-time", deadTime, "of 1");
+        if (step.startsWith("10x")) {
+            deadTimeOfTenClients.put(Integer.parseInt(step.substring(3)), deadTime);
+        }
     }
 }

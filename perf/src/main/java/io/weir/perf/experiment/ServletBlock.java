@@ -10,23 +10,28 @@ import java.util.List;
 /**
  * Requests of two seconds at a Tomcat with one thread. {@code /block} holds the thread, so requests are
  * served one after the other; {@code /deferred} and {@code /completable} give it back, so they are served at
- * the same time.
+ * the same time. Then 150 users have jobs of 100 ms: 150 servlet threads serve no more of them than 5.
  */
 @Measures(
         name = "servlet-block",
-        question = "requests of 2 s with one servlet thread: block, deferred, completable?",
-        quickMinutes = 1,
-        fullMinutes = 4)
+        question = "requests of 2 s with one servlet thread: block, deferred, completable? 150 or 5 threads?",
+        quickMinutes = 2,
+        fullMinutes = 6)
 final class ServletBlock extends ClosedExperiment {
 
     private static final int REQUESTS = 100;
     private static final int JOB_SECONDS = 2;
+    private static final int USERS = 150;
     private static final LoadAssertion ALL = LoadAssertion.ALL_SUCCEED;
 
     static String[] oneThread(String jobTime, int jobThreads) {
+        return threads(1, jobTime, jobThreads);
+    }
+
+    private static String[] threads(int count, String jobTime, int jobThreads) {
         return new String[] {
-            "--server.tomcat.threads.max=1",
-            "--server.tomcat.threads.min-spare=1",
+            "--server.tomcat.threads.max=" + count,
+            "--server.tomcat.threads.min-spare=" + count,
             "--sim.job.time=" + jobTime,
             "--sim.job.compute-share=0",
             "--sim.job.threads=" + jobThreads
@@ -40,11 +45,23 @@ final class ServletBlock extends ClosedExperiment {
         LoadAssertion oneByOne = LoadAssertion.atLeast("max", 950L * blocking * JOB_SECONDS);
         LoadAssertion sameTime = LoadAssertion.below("max", 2000L * JOB_SECONDS);
         RequestMode once = RequestMode.ONCE;
-        return List.of(new ClosedRounds("one-thread", "job", "mvc-jdbc", oneThread(JOB_SECONDS + "s", REQUESTS))
-                .warmUp("/delay?ms=1", 1, 5)
-                .then(once, "block", "/block", blocking, blocking * JOB_SECONDS + 4, ALL, oneByOne)
-                .then(once, "deferred", "/deferred", REQUESTS, 6, ALL, sameTime)
-                .then(once, "completable", "/completable", REQUESTS, 6, ALL, sameTime));
+        return List.of(
+                new ClosedRounds("one-thread", "job", "mvc-jdbc", oneThread(JOB_SECONDS + "s", REQUESTS))
+                        .warmUp("/delay?ms=1", 1, 5)
+                        .then(once, "block", "/block", blocking, blocking * JOB_SECONDS + 4, ALL, oneByOne)
+                        .then(once, "deferred", "/deferred", REQUESTS, 6, ALL, sameTime)
+                        .then(once, "completable", "/completable", REQUESTS, 6, ALL, sameTime),
+                manyUsers(5, quick ? 8 : 60),
+                manyUsers(150, quick ? 8 : 60));
+    }
+
+    /** The servlet threads do not wait for the jobs. */
+    private static ClosedRounds manyUsers(int threads, int seconds) {
+        String label = threads + "-threads";
+        return new ClosedRounds(label, "job", "mvc-jdbc", threads(threads, "100ms", USERS))
+                .readyAt("/deferred")
+                .warmUp("/deferred", USERS, 8)
+                .then(label, "/deferred", USERS, seconds, ALL);
     }
 
     @Override

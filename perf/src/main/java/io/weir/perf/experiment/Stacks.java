@@ -2,6 +2,7 @@ package io.weir.perf.experiment;
 
 import io.weir.perf.run.Experiment.Measures;
 import io.weir.perf.run.ExperimentContext;
+import io.weir.perf.run.Wrk;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -14,8 +15,8 @@ import java.util.TreeMap;
 @Measures(
         name = "stacks",
         question = "five stacks at 4 to 500 concurrent, pools of 100, ten records: which wins where?",
-        quickMinutes = 5,
-        fullMinutes = 117,
+        quickMinutes = 7,
+        fullMinutes = 120,
         processes = 2)
 final class Stacks extends ClosedExperiment {
 
@@ -28,18 +29,24 @@ final class Stacks extends ClosedExperiment {
         return quick ? List.of(4, 50, 200, 500) : List.of(4, 50, 100, 150, 200, 250, 300, 350, 400, 450, 500);
     }
 
-    /** The warm-up is longer than the original's two seconds, in which a JVM compiles little. */
+    /** The original warms up for two seconds, in which a JVM compiles little. */
     @Override
     List<ClosedRounds> services(boolean quick) {
         return ALL.stream()
                 .map(stack -> {
                     ClosedRounds rounds = new ClosedRounds(stack, "records", stack, "--sim.database.pool-size=100")
                             .readyAt(PATH)
-                            .warmUp(PATH, 50, quick ? 15 : 30);
+                            .steady(quick ? 6 : 24)
+                            .warmUp(PATH, 50, 5);
                     concurrencies(quick).forEach(callers -> rounds.thenInSeries(stack, PATH, callers, quick ? 4 : 120));
                     return rounds;
                 })
                 .toList();
+    }
+
+    @Override
+    public List<String> missingTools() {
+        return Wrk.missing("a steady rate before the rounds").toList();
     }
 
     @Override
