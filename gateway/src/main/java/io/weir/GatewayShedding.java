@@ -40,10 +40,10 @@ final class GatewayShedding implements EdgeShedding {
 
     @Override
     public @Nullable Refusal refusal(EventLoop loop) {
-        if (!guard.isAnyLoopShedding()) {
-            return null;
+        if (guard.isAnyLoopShedding()) {
+            learnPriorities();
         }
-        learnPriorities();
+        // It counts each request: a delay that few requests cannot cause sheds nothing.
         return guard.refusesHead(loop)
                 ? new Refusal(
                         Reason.GATEWAY_OVERLOADED,

@@ -43,6 +43,9 @@ class OverloadIT extends GatewayTests {
     /** 95 % of the limit in flight. */
     private static final int MAX_NORMAL = 19;
 
+    /** With each of two or more event loops, more callers than requests are needed for a shedding. */
+    private static final int MANY = 80;
+
     @BeforeAll
     static void start() {
         backend = TestBackend.healthy();
@@ -170,6 +173,34 @@ class OverloadIT extends GatewayTests {
             caller.close();
         }
         gateway.assertNothingHeld();
+    }
+
+    /** The callers' own requests are counted, also while no event loop sheds. */
+    @Test
+    void refusesRequestsThatAreTheCauseOfAStandingDelay() throws Exception {
+        calls.release();
+        OverloadGuard guard = gateway.bean(OverloadGuard.class);
+        long refusedBefore = guard.refused(ShedCause.DELAY, Priority.NORMAL);
+        String path = Door.COMPILED.path("orders", "many");
+        List<TestCaller> callers = new ArrayList<>();
+        for (int i = 0; i < MANY; i++) {
+            callers.add(TestCaller.to(gateway.port()));
+            callers.getLast().request("GET", path);
+        }
+        AtomicBoolean isOver = new AtomicBoolean();
+        delay(loops().next(), 100, () -> {}, isOver);
+        List<CompletableFuture<Set<Integer>>> statuses =
+                callers.stream().map(caller -> askUntil(caller, path, isOver)).toList();
+        try {
+            await().until(() -> guard.refused(ShedCause.DELAY, Priority.NORMAL) > refusedBefore);
+        } finally {
+            isOver.set(true);
+        }
+        statuses.forEach(CompletableFuture::join);
+        for (TestCaller caller : callers) {
+            caller.close();
+        }
+        await().until(() -> !guard.isOverloaded());
     }
 
     /** As many normal requests as can be the cause of a delay. Returns how many of them are refused. */
