@@ -23,6 +23,8 @@ class LauncherTest {
                 "reload soon",
                 "reload 20 20",
                 "dashboard-cost now",
+                "all overload",
+                "all --list --continue",
                 "report nowhere",
                 "report --keep",
                 "report . more"

@@ -4,7 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.weir.perf.Launcher;
 import io.weir.perf.run.PerfRun;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -47,6 +51,38 @@ class ExperimentsTest {
                 .startsWith("perf/run: ")
                 .contains(refusal);
         assertThat(refused.err()).contains(" (expected: ");
+    }
+
+    /** One command measures all that the pages state. */
+    @Test
+    void oneCommandMeasuresEachExperimentAndTable() throws Exception {
+        Launcher all = Launcher.run(directory, "all", "--list");
+
+        assertThat(all.exitCode()).isZero();
+        List<String> commands = all.out()
+                .lines()
+                .map(line -> line.replaceFirst("^\\d+ (chaos )?", "").replaceAll(" --.*", ""))
+                .toList();
+        assertThat(commands)
+                .doesNotHaveDuplicates()
+                .containsAll(Experiments.all().stream()
+                        .filter(one -> !one.name().equals("chaos"))
+                        .map(one -> "perf/run " + one.name())
+                        .toList())
+                .contains("perf/conformance", "grid", "keep");
+        assertThat(all.out()).containsPattern("\\d chaos --");
+        String page = Files.readString(Path.of("README.md"));
+        Matcher stated = Pattern.compile("\\| `(perf/[^`]+)` \\| [A-Z0-9]")
+                .matcher(page.substring(0, page.indexOf("## Experiments")));
+        assertThat(stated.results()).hasSizeGreaterThan(10);
+        stated.reset();
+        while (stated.find()) {
+            String command = stated.group(1);
+            String experiment = command.replace("scenario limit", "run overload-untuned");
+            assertThat(List.of(command, experiment.replace("perf/scenario", "perf/run")))
+                    .as("%s", command)
+                    .anyMatch(commands::contains);
+        }
     }
 
     /** The program also lists missing tools. */

@@ -126,7 +126,7 @@ class ScenarioIT {
      * @param without the disabled protections
      * @param perhaps promises that may be broken
      */
-    private static void assertBroken(String name, String without, String broken, String perhaps) throws Exception {
+    static void assertBroken(String name, String without, String broken, String perhaps) throws Exception {
         List<String> arguments = new ArrayList<>(List.of(
                 name,
                 ROOT.resolve("gateway/target/weir-gateway.jar").toString(),
