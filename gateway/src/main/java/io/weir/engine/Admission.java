@@ -521,21 +521,25 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
     }
 
     /**
-     * Takes a stream's permit, and gives back the bulkhead's and the route's. Nothing changes if the limit of
-     * streams is reached.
+     * Takes a stream's permit, and gives back the bulkhead's and the route's.
+     *
+     * @return whether it has done so; nothing changes if the limit of streams is reached
      */
-    void moveToStreams() {
-        if (isMovable() && backend.streams().tryAcquire()) {
-            holdsStreamPermit = true;
-            isMoved = true;
-            endDryRun();
-            releaseRoutePermit();
-            // The caller's slowness is no sample.
-            evidence = Evidence.NONE;
-            releasePermit(exchange.now(), 0);
-            countStream();
-            backend.observer().movedToStreams();
+    boolean moveToStreams() {
+        if (!isMovable() || !backend.streams().tryAcquire()) {
+            return false;
         }
+        holdsStreamPermit = true;
+        isMoved = true;
+        exchange.heldUp().movedTo(backend.streams());
+        endDryRun();
+        releaseRoutePermit();
+        // The caller's slowness is no sample.
+        evidence = Evidence.NONE;
+        releasePermit(exchange.now(), 0);
+        countStream();
+        backend.observer().movedToStreams();
+        return true;
     }
 
     /**
@@ -738,6 +742,10 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
         releaseRoutePermit();
         if (holdsStreamPermit) {
             holdsStreamPermit = false;
+            SlowCaller slow = exchange.slowCaller();
+            if (slow != null) {
+                slow.movedTo(null);
+            }
             backend.streams().release();
         }
     }

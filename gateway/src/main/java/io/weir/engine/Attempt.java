@@ -392,6 +392,7 @@ abstract non-sealed class Attempt implements ExchangePhase {
         }
         if (timeout == null) {
             HeldUpCall.moveIfHeldUp(this, now);
+            HeldUpCall.look(this, now);
             long backendNanos = backendOnlyNanos(now);
             if (evidence.countIfStalled(backendNanos, now)) {
                 admission.becameOverdue();

@@ -1,6 +1,7 @@
 package io.weir.engine;
 
 import io.netty.channel.EventLoop;
+import io.netty.util.internal.PlatformDependent;
 import io.weir.drain.Drain;
 import io.weir.engine.Decision.Refuse;
 import io.weir.faults.ActiveFaults;
@@ -27,6 +28,12 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Engine {
 
+    /**
+     * Unread answers may take half of the direct memory. With the overhead of their buffers, that is below
+     * the share from which the gateway refuses requests: 72 % for sheddable ones, by default.
+     */
+    private static final int UNREAD_DIVISOR = 2;
+
     private final LongSupplier nanoClock;
     private final DoubleSupplier random;
     private final Drain drain;
@@ -35,6 +42,7 @@ public final class Engine {
     private final Attempt.Factory attempts;
     private final ProbeRequest.Sender probes;
     private final ReadAheadBudget readAhead;
+    private final SlowCallers slowCallers;
     private final AtomicInteger inFlight = new AtomicInteger();
     private final AtomicInteger streams = new AtomicInteger();
     private final Map<EventLoop, InFlightExchanges> inFlightByLoop = new ConcurrentHashMap<>();
@@ -68,6 +76,8 @@ public final class Engine {
         this.attempts = attempts;
         this.probes = probes;
         this.readAhead = new ReadAheadBudget(limits.readAheadTotalBytes());
+        this.slowCallers =
+                new SlowCallers(PlatformDependent.maxDirectMemory() / UNREAD_DIVISOR, limits.minBodyBytesPerSecond());
     }
 
     /** The refusal of a request that gets no exchange; null: the gateway takes new work. */
@@ -181,6 +191,10 @@ public final class Engine {
 
     ReadAheadBudget readAhead() {
         return readAhead;
+    }
+
+    SlowCallers slowCallers() {
+        return slowCallers;
     }
 
     Limits limits() {

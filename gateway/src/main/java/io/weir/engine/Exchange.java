@@ -75,6 +75,9 @@ public final class Exchange {
     /** The request's body; null: none, or the exchange has not started. */
     private @Nullable RequestBody body;
 
+    /** The caller's progress, from the first moment on in which it holds up the call; null: it has not. */
+    private @Nullable SlowCaller slowCaller;
+
     /** The fallback in use; at most one per exchange. */
     private @Nullable ActiveFallback fallback;
 
@@ -509,6 +512,15 @@ public final class Exchange {
         apply(phase.cutShort(why, detail));
     }
 
+    /** Ends the exchange, because its caller is slow and others need what it holds. */
+    void endTooSlow(String why) {
+        if (!isStarted()) {
+            return;
+        }
+        phase.endedByCaller(now());
+        cutShort(Reason.CLIENT_TOO_SLOW, why);
+    }
+
     // ---------------------------------------------------------------- time
 
     /** Arms the timer for the next moment at which something is due. */
@@ -620,6 +632,10 @@ public final class Exchange {
         if (active != null) {
             active.release();
         }
+        SlowCaller slow = slowCaller;
+        if (slow != null) {
+            slow.end();
+        }
         timer.cancel();
         engine.deregister(this);
         ExchangeTrace trace = record.trace();
@@ -681,6 +697,28 @@ public final class Exchange {
     @Nullable
     RequestBody body() {
         return body;
+    }
+
+    /** The caller's progress; null: it has not held up the call so far. */
+    @Nullable
+    SlowCaller slowCaller() {
+        return slowCaller;
+    }
+
+    /** The progress of a caller that holds up the call. */
+    SlowCaller heldUp() {
+        SlowCaller known = slowCaller;
+        if (known == null) {
+            known = new SlowCaller(this, engine.slowCallers());
+            slowCaller = known;
+        }
+        return known;
+    }
+
+    /** Bytes of the request's body that the caller has sent. */
+    long sentBytes() {
+        RequestBody sent = body;
+        return sent == null ? 0 : sent.receivedBytes();
     }
 
     Engine engine() {

@@ -32,6 +32,11 @@ record Flushing(SlowReaderDetector reader) implements ExchangePhase {
     }
 
     @Override
+    public Decision cutShort(Reason why, @Nullable String detail) {
+        return new Decision.BreakOff(why, detail);
+    }
+
+    @Override
     public boolean isDelivering() {
         return true;
     }

@@ -1,12 +1,13 @@
 package io.weir.engine;
 
+import io.weir.limit.QueueingBulkhead;
 import java.util.concurrent.TimeUnit;
 
 /**
  * A call that its caller holds up: the gateway waits for more of the request's body, or the answer waits for
  * a caller that does not read it. After a total of {@link #PATIENCE_NANOS} of such time, the call moves from
  * the backend's bulkhead to its compartment of streams, if that has room. So slow callers take no permits
- * from others.
+ * from others. If the compartment has no room, {@link SlowCallers} makes it.
  *
  * <p>Stateless: the times are read from the attempt.
  */
@@ -20,6 +21,9 @@ final class HeldUpCall {
      */
     private static final long MIN_PERIOD_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
 
+    /** The time until the next try to move the call, if the compartment has no room. */
+    private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
+
     private HeldUpCall() {}
 
     /**
@@ -31,21 +35,41 @@ final class HeldUpCall {
         RequestBody body = attempt.exchange.body();
         long due = body == null ? ExchangePhase.NEVER : body.rateLeftNanos(now);
         boolean isUploading = body != null && !body.hasEnded();
-        return (isAnswering || isUploading) && attempt.admission().isMovable()
-                ? Math.min(due, moveDueNanos(attempt, now))
-                : due;
+        if ((isAnswering || isUploading) && attempt.admission().isMovable()) {
+            return Math.min(due, moveDueNanos(attempt, now));
+        }
+        return attempt.exchange.slowCaller() == null ? due : Math.min(due, SlowCaller.LOOK_NANOS);
     }
 
     private static long moveDueNanos(Attempt attempt, long now) {
         long left = PATIENCE_NANOS - attempt.callerNanos(now);
         // While the compartment of streams is full, another try follows.
-        return left <= 0 ? PATIENCE_NANOS : Math.max(left, MIN_PERIOD_NANOS);
+        return left <= 0 ? RETRY_NANOS : Math.max(left, MIN_PERIOD_NANOS);
     }
 
-    /** Moves the call if its caller has held it up for too long. */
+    /**
+     * Moves the call if its caller has held it up for too long. If there is no room, and all permits of the
+     * backend are in use, the slowest call that was moved makes room; the call itself moves a moment later.
+     */
     static void moveIfHeldUp(Attempt attempt, long now) {
-        if (attempt.admission().isMovable() && attempt.callerNanos(now) >= PATIENCE_NANOS) {
-            attempt.admission().moveToStreams();
+        Admission admission = attempt.admission();
+        if (!admission.isMovable() || attempt.callerNanos(now) < PATIENCE_NANOS) {
+            return;
+        }
+        if (!admission.moveToStreams() && isFull(attempt.backend.bulkhead())) {
+            attempt.exchange.engine().slowCallers().endSlowest(attempt.backend.streams());
+        }
+    }
+
+    private static boolean isFull(QueueingBulkhead bulkhead) {
+        return bulkhead.inUse() >= bulkhead.maxConcurrentCalls();
+    }
+
+    /** Records the progress of an upload. */
+    static void look(Attempt attempt, long now) {
+        SlowCaller slow = attempt.exchange.slowCaller();
+        if (slow != null) {
+            slow.look(attempt.isWaitingForUpload(), 0, attempt.exchange.sentBytes(), now);
         }
     }
 

@@ -12,6 +12,7 @@ import io.netty.channel.ChannelOutboundBuffer;
 final class SlowReaderDetector {
 
     private static final int LOOKS = 16;
+    private static final int LARGE_BYTES = 65_536;
 
     private final Exchange exchange;
     private final MinimumRate rate;
@@ -19,6 +20,7 @@ final class SlowReaderDetector {
     private long readAt;
     private long lookedAt;
     private boolean wasBehind;
+    private boolean hasLooked;
 
     /** A detector for an answer of which the caller has read nothing yet. */
     SlowReaderDetector(Exchange exchange, long now) {
@@ -57,7 +59,12 @@ final class SlowReaderDetector {
             readAt = now;
         }
         wasBehind = isBehind;
+        hasLooked = true;
         lookedAt = now;
+        SlowCaller slow = isBehind ? exchange.heldUp() : exchange.slowCaller();
+        if (slow != null) {
+            slow.look(isBehind, pending, read + exchange.sentBytes(), now);
+        }
         return leftNanos(now) <= 0;
     }
 
@@ -69,8 +76,15 @@ final class SlowReaderDetector {
 
     /** Time until the caller's progress must be checked. */
     long dueNanos(long now) {
+        return Math.min(lookedAt + periodNanos() - now, leftNanos(now));
+    }
+
+    /** A large answer that is complete is soon counted, if its caller does not read it. */
+    private long periodNanos() {
         long period = exchange.engine().limits().readIdleNanos() / LOOKS;
-        return Math.min(lookedAt + period - now, leftNanos(now));
+        return hasLooked || exchange.record().answerBytes() < LARGE_BYTES
+                ? period
+                : Math.min(period, HeldUpCall.PATIENCE_NANOS);
     }
 
     /** Whether the caller has bytes left to read. */

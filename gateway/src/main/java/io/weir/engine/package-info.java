@@ -65,9 +65,13 @@
  * an answer that its caller does not read, hold a permit for at most 100 ms: then
  * {@link io.weir.engine.HeldUpCall} moves the call to the compartment of streams, which is for calls that
  * last long. {@link io.weir.engine.MinimumRate} detects callers that move a byte from time to time and so
- * never reach an idle time-out. Rejected alternatives: buffering whole bodies, as nginx does, needs files or
- * unbounded memory. Admitting every call before its body is read costs healthy calls their permits in a burst
- * of slow uploads.
+ * never reach an idle time-out. Where the compartment is full and all permits are in use, or where unread
+ * answers take half of the direct memory, {@link io.weir.engine.SlowCallers} ends the slowest calls. Only
+ * crawling calls end for a permit: a usual download shares the permits with all other calls, since a broken
+ * answer costs its caller more than a refusal. The rate is that of the last half seconds, because the
+ * buffers of sockets absorb the first megabytes at any speed. Rejected alternatives: buffering whole bodies,
+ * as nginx does, needs files or unbounded memory. Admitting every call before its body is read costs healthy
+ * calls their permits in a burst of slow uploads.
  *
  * <p>Reactor Netty reads an answer ahead of a caller who reads slowly: at most 128 buffers, about 1 MB. A
  * window of {@code read-ahead} bytes was measured and not taken. It took 140 to 185 KiB for each unread

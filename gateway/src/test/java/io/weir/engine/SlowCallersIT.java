@@ -28,6 +28,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
 class SlowCallersIT {
 
     private static final String FEW = "few";
+    private static final String CROWDED = "crowded";
     private static final String USUAL = "usual";
     private static final int FEW_PERMITS = 4;
     private static final int SLOW_CALLERS = 100;
@@ -57,6 +58,15 @@ class SlowCallersIT {
                         "bulkhead: { max-concurrent-calls: " + FEW_PERMITS
                                 + ", queue-capacity: 200, max-wait-duration: 20s }")
                 .route(FEW, FEW)
+                .backend(
+                        CROWDED,
+                        backend.uri(),
+                        "deadline: 30s",
+                        patient,
+                        "max-streams: " + FEW_PERMITS,
+                        "bulkhead: { max-concurrent-calls: " + FEW_PERMITS
+                                + ", queue-capacity: 200, max-wait-duration: 8s }")
+                .route(CROWDED, CROWDED)
                 .backend(USUAL, backend.uri(), "deadline: 8s", patient)
                 .route(USUAL, USUAL)
                 .start();
@@ -115,15 +125,23 @@ class SlowCallersIT {
     @Door.Each
     void moveToTheStreamsIfTheyDoNotReadTheirAnswers(Door door) throws IOException {
         int readers = 8;
-        for (int i = 0; i < readers; i++) {
-            TestCaller caller = TestCaller.to(gateway.port());
-            slow.add(caller);
-            caller.send(TestCaller.head("GET", door.path(FEW, "large")));
-        }
+        startReaders(readers, door.path(FEW, "large"));
         await().until(() -> gateway.backend(FEW).streams().inUse() == readers);
         assertThat(gateway.backend(FEW).bulkhead().inUse()).isZero();
 
         assertHealthyCallsAreAnswered(door, FEW);
+    }
+
+    /** Three times as many as the streams have room for: they would hold the permits for a while. */
+    @Door.Each
+    void endIfTheyFillTheStreamsAndThePermits(Door door) throws IOException {
+        startReaders(3 * FEW_PERMITS, door.path(CROWDED, "large"));
+        await().until(() -> gateway.backend(CROWDED).streams().inUse() == FEW_PERMITS);
+
+        assertHealthyCallsAreAnswered(door, CROWDED);
+
+        // Those that others do not need to end stay.
+        assertThat(gateway.backend(CROWDED).streams().inUse()).isEqualTo(FEW_PERMITS);
     }
 
     /** The time of the callers must not raise the time that the backend seems to take. */
@@ -143,6 +161,14 @@ class SlowCallersIT {
     }
 
     // ---------------------------------------------------------------- callers
+
+    private void startReaders(int readers, String path) throws IOException {
+        for (int i = 0; i < readers; i++) {
+            TestCaller caller = TestCaller.to(gateway.port());
+            slow.add(caller);
+            caller.send(TestCaller.head("GET", path));
+        }
+    }
 
     /** Sends all but the last {@link #REST} bytes of each upload. */
     private void startUploads(int uploads, String path, int bytes) throws IOException {

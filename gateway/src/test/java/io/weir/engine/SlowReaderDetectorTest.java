@@ -78,6 +78,20 @@ class SlowReaderDetectorTest {
         }
     }
 
+    @Test
+    void countsTheBytesThatWaitForTheCallerAtOnceIfTheyAreMany() {
+        writes(100_000);
+        fixture.record().answerBytes = 100_000;
+        assertThat(detector.dueNanos(fixture.now())).isEqualTo(HeldUpCall.PATIENCE_NANOS);
+
+        assertThat(isStalled()).isFalse();
+        assertThat(fixture.engine.slowCallers().unreadBytes()).isGreaterThanOrEqualTo(100_000);
+
+        fixture.channel.flushOutbound();
+        assertThat(isStalled()).isFalse();
+        assertThat(fixture.engine.slowCallers().unreadBytes()).isZero();
+    }
+
     private Duration timeUntilStalled() {
         long began = fixture.now();
         looksUntil(IDLE.multipliedBy(3));
