@@ -116,6 +116,9 @@ public final class FrontDoor implements HttpHandler {
         }
         HttpServerRequest in = (HttpServerRequest) connection;
         InboundRequest inbound = inbound(in, (HttpServerResponse) connection, InboundRequest.UNREADABLE, NONE);
+        if (asksAboutGateway(in)) {
+            return answerAsLastRecipient(inbound, engine.nanoTime());
+        }
         String detail = "a target that is no URI (expected: RFC 3986)";
         try {
             RequestTarget.parse(in.uri(), properties.allowEncodedSlashes());
@@ -131,6 +134,9 @@ public final class FrontDoor implements HttpHandler {
         HttpServerRequest in = ServerHttpRequestDecorator.getNativeRequest(request);
         HttpServerResponse out = ServerHttpResponseDecorator.getNativeResponse(response);
         channelOf(in).attr(HANDLED).set(Boolean.TRUE);
+        if (asksAboutGateway(in)) {
+            return answerAsLastRecipient(inbound(in, out, InboundRequest.UNREADABLE, NONE), arrivedAtNanos);
+        }
         RequestTarget target;
         try {
             target = RequestTarget.parse(in.uri(), properties.allowEncodedSlashes());
@@ -201,6 +207,11 @@ public final class FrontDoor implements HttpHandler {
             }
             case RouteTable.Other.NONE -> refuse(Refusal.of(Reason.NO_ROUTE, null), inbound(in, out, target, NONE));
         };
+    }
+
+    /** Whether a request is about the server and no resource of it (RFC 9110, 9.3.7). */
+    private static boolean asksAboutGateway(HttpServerRequest in) {
+        return HttpMethod.OPTIONS.equals(in.method()) && in.uri().equals("*");
     }
 
     /**

@@ -20,6 +20,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 
@@ -228,6 +229,21 @@ class HttpSemanticsIT extends OneBackendTests {
             assertThat(forwarded).hasValue(0);
             assertThat(caller.request("OPTIONS", door.path(BACKEND, "m")).status())
                     .isEqualTo(200);
+        }
+    }
+
+    @Test
+    void answersAQuestionAboutTheServerItself() throws IOException {
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            assertThat(caller.request("OPTIONS", "*").status()).isEqualTo(204);
+            // The connection stays.
+            assertThat(caller.request("OPTIONS", "*", "Max-Forwards: 0").status())
+                    .isEqualTo(204);
+            assertThat(caller.request("GET", "*").status()).isEqualTo(400);
+        }
+        try (RawHttp2Client client = RawHttp2Client.to(gateway.port())) {
+            client.headers(1, RawHttp2Client.request("OPTIONS", "*").authority("weir.example"), true);
+            assertThat(client.next()).isEqualTo("headers 1 204 end");
         }
     }
 
