@@ -11,8 +11,8 @@ import reactor.netty.http.server.HttpServerRequest;
 import reactor.netty.http.server.HttpServerResponse;
 
 /**
- * A backend on Reactor Netty that is light enough to share a core with the load. Each answer has status 200
- * and the same body.
+ * A backend on Reactor Netty that is light enough to share a core with the load. Each answer has status
+ * 200.
  */
 public final class LightBackend implements AutoCloseable {
 
@@ -22,8 +22,21 @@ public final class LightBackend implements AutoCloseable {
 
     /** Port 0: a free one. {@code service} completes when the answer is due. */
     public LightBackend(int port, byte[] body, Function<HttpServerRequest, Mono<Void>> service) {
+        this(port, request -> body, service);
+    }
+
+    private LightBackend(
+            int port, Function<HttpServerRequest, byte[]> body, Function<HttpServerRequest, Mono<Void>> service) {
         this.server = serve(
-                port, (request, response) -> service.apply(request).then(Mono.defer(() -> answer(response, body))));
+                port,
+                (request, response) ->
+                        service.apply(request).then(Mono.defer(() -> answer(response, body.apply(request)))));
+    }
+
+    /** A backend whose answer's body depends on the request. */
+    public static LightBackend answering(
+            Function<HttpServerRequest, byte[]> body, Function<HttpServerRequest, Mono<Void>> service) {
+        return new LightBackend(0, body, service);
     }
 
     public static LightBackend answeringOk(Function<HttpServerRequest, Mono<Void>> service) {

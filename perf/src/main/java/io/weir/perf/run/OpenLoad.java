@@ -81,6 +81,12 @@ public record OpenLoad(
         return new OpenLoad(client, numbered, paths, timeout, answerBytes, retries, false);
     }
 
+    /** The same load on a server of this machine; each request opens a connection. */
+    public OpenLoad withNewConnections(int port) {
+        HttpClient with = HttpClient.newConnection().baseUrl("http://127.0.0.1:" + port);
+        return new OpenLoad(with, numbered, paths, timeout, answerBytes, retries, recorded);
+    }
+
     public OpenLoad withRetries(int count) {
         return new OpenLoad(client, numbered, paths, timeout, answerBytes, count, recorded);
     }

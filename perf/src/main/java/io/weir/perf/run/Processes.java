@@ -138,6 +138,13 @@ public final class Processes implements AutoCloseable {
         }
     }
 
+    /** Collects the garbage of a JVM. */
+    public void collectGarbage(RunningServer server) throws InterruptedException {
+        String jcmd = Path.of(Host.java()).resolveSibling("jcmd").toString();
+        String pid = Long.toString(server.process().orElseThrow().pid());
+        run(Role.AUXILIARY, "jcmd", List.of(jcmd, pid, "GC.run"), Duration.ofMinutes(1));
+    }
+
     private List<Integer> cores(Role role, String name) {
         if (role.isGenerator()) {
             return allocation.generator();

@@ -2,12 +2,9 @@ package io.weir.perf.scenario;
 
 import io.weir.perf.LightBackend;
 import io.weir.perf.WorkerService;
-import io.weir.perf.run.Host;
 import io.weir.perf.run.PeerProxy;
 import io.weir.perf.run.Processes;
-import io.weir.perf.run.Processes.Role;
 import io.weir.perf.run.RunningServer;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -119,9 +116,7 @@ final class OverloadedFront implements AutoCloseable {
 
     /** The size of the live objects in the gateway's heap. */
     double liveHeapMegabytes() throws InterruptedException {
-        String jcmd = Path.of(Host.java()).resolveSibling("jcmd").toString();
-        String pid = Long.toString(gateway().process().orElseThrow().pid());
-        processes.run(Role.AUXILIARY, "jcmd", List.of(jcmd, pid, "GC.run"), Duration.ofMinutes(1));
+        processes.collectGarbage(gateway());
         return gateway().metric("jvm_memory_used_bytes", "area=\"heap\"") / 1e6;
     }
 

@@ -60,6 +60,19 @@ public final class Scenario {
                             "backends.*.circuit-breaker.minimum-number-of-calls=5")),
             // Slow callers take permits, and have no compartment of their own.
             entry("slow-caller-compartment", List.of("edge.read-ahead=0B", "backends.*.max-streams=1")),
+            // Slow callers stay.
+            entry(
+                    "caller-timeouts",
+                    List.of(
+                            "edge.head-timeout=5m",
+                            "edge.body-idle-timeout=10m",
+                            "edge.read-idle-timeout=10m",
+                            "edge.min-body-rate=0B",
+                            "edge.keep-alive-timeout=1h")),
+            entry("client-limits", List.of("edge.max-connections-per-client=10000000")),
+            entry("rate-limit", List.of("routes.limited.rate-limit.enforce=false")),
+            // A connection may send that many frames a second that have no use.
+            entry("frame-budget", List.of("edge.max-concurrent-streams=10000")),
             // The gateway believes every caller.
             entry("forwarded-header-check", List.of("edge.trusted-proxies=127.0.0.1")),
             entry("memory-guard", List.of("overload.max-memory=100")),
@@ -94,6 +107,7 @@ public final class Scenario {
             entry("faults", options -> new FaultsScenario(options).run()),
             entry("limit", options -> new LimitScenario(options).run()),
             entry("refusals", options -> new RefusalsScenario(options).run()),
+            entry("callers", options -> new CallersScenario(options).run()),
             entry("memory", options -> new MemoryScenario(options).run()),
             entry(PRIORITIES, options -> new PrioritiesScenario(options).run()),
             entry(TENANTS, options -> new TenantsScenario(options).run()),

@@ -120,6 +120,31 @@ class ScenarioIT {
         assertBroken("refusals", without, broken, perhaps);
     }
 
+    /** Each kind of slow callers, and each excess of one caller, loses its own protection. */
+    @ParameterizedTest(name = "{0}")
+    @CsvSource(delimiter = '|', emptyValue = "", textBlock = """
+                    '' | '' | ''
+                    slow-caller-compartment caller-timeouts client-limits rate-limit frame-budget | \
+                        300 heads: longest connection; \
+                        300 uploads: others answered 200; \
+                        300 uploads: longest connection; \
+                        150 readers: others answered 200; \
+                        300 idle, HTTP/1.1: longest connection; \
+                        300 idle, HTTP/2: longest connection; \
+                        150 readers, HTTP/2: others answered 200; \
+                        one caller, 4000 requests/s: others answered 200; \
+                        one caller, 2500 connections: others answered 200; \
+                        one caller, floods of HTTP/2: longest connection | \
+                        150 readers: memory: before, soon, at the end, after; \
+                        150 readers, HTTP/2: memory: before, soon, at the end, after; \
+                        one caller, floods of HTTP/2: others answered 200
+                    """)
+    @Execution(ExecutionMode.CONCURRENT)
+    @ResourceLock(BUSY)
+    void callersBreakPromisesOnlyWithoutProtection(String without, String broken, String perhaps) throws Exception {
+        assertBroken("callers", without, broken, perhaps);
+    }
+
     /**
      * Asserts which promises are broken.
      *
