@@ -2,6 +2,7 @@ package io.weir;
 
 import io.weir.authentication.Issuers;
 import io.weir.config.WeirProperties;
+import io.weir.config.check.CheckedConfiguration;
 import io.weir.config.check.ConfigurationReader;
 import io.weir.config.check.ConfigurationSnapshot;
 import io.weir.door.LiveRoutes;
@@ -26,6 +27,7 @@ import java.nio.file.Path;
 import java.time.InstantSource;
 import java.util.Set;
 import java.util.function.Consumer;
+import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.ApplicationArguments;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.cloud.gateway.config.GatewayProperties;
@@ -86,6 +88,7 @@ class ReloadConfiguration {
     @Bean
     LiveConfiguration liveConfiguration(
             ConfigurableEnvironment environment,
+            ObjectProvider<CheckedConfiguration> checked,
             ApplicationArguments arguments,
             ConfigurationApplier applier,
             Drain drain,
@@ -95,9 +98,14 @@ class ReloadConfiguration {
             WeirProperties properties) {
         InstantSource clock = InstantSource.system();
         String history = properties.reload().history();
+        ConfigurationReader reader = new ConfigurationReader(environment, arguments.getSourceArgs());
+        checked.ifAvailable(reader::continueFrom);
         LiveConfiguration configuration = new LiveConfiguration(
-                ConfigurationSnapshot.of(environment),
-                new ConfigurationReader(environment, arguments.getSourceArgs()),
+                checked.stream()
+                        .map(CheckedConfiguration::snapshot)
+                        .findFirst()
+                        .orElseGet(() -> ConfigurationSnapshot.of(environment)),
+                reader,
                 applier,
                 () -> drain.phase() != Drain.Phase.SERVING,
                 operatorChangesTimer,

@@ -34,11 +34,13 @@ public class WeirApplication {
 
     /** Starts the gateway, or checks configuration files with {@code --validate FILE...}. */
     public static void main(String[] args) {
-        CommandLine.run(args, given -> {
+        CommandLine.run(args, (given, checked) -> {
             StopSignal.exitWithZero();
             EventLoops.choose(Runtime.getRuntime().availableProcessors());
             try {
-                SpringApplication.run(WeirApplication.class, given);
+                SpringApplication application = new SpringApplication(WeirApplication.class);
+                application.addInitializers(new CheckedValues(checked));
+                application.run(given);
             } catch (RuntimeException | Error e) {
                 // Spring Boot has logged it.
                 System.exit(StartFailure.exitCode(e));

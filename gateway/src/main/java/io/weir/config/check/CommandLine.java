@@ -4,9 +4,10 @@ import java.io.PrintStream;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.OptionalInt;
 import java.util.Set;
-import java.util.function.Consumer;
+import java.util.function.BiConsumer;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -59,6 +60,8 @@ public final class CommandLine {
     private boolean version;
     private boolean withoutEnvironment;
     private @Nullable String usageError;
+    /** Null before the check of a start. */
+    private @Nullable CheckedConfiguration checked;
 
     /** Parses a command line. */
     public CommandLine(String... arguments) {
@@ -115,15 +118,16 @@ public final class CommandLine {
     /**
      * Executes a command line. Ends the process, except if the command starts the gateway.
      *
-     * @param gateway starts the gateway with arguments for Spring Boot
+     * @param gateway starts the gateway with arguments for Spring Boot, and with the configuration that has
+     *     been checked
      */
-    public static void run(String[] arguments, Consumer<String[]> gateway) {
+    public static void run(String[] arguments, BiConsumer<String[], CheckedConfiguration> gateway) {
         CommandLine line = new CommandLine(arguments);
         OptionalInt exitCode = line.execute(System.out, System.err);
         if (exitCode.isPresent()) {
             System.exit(exitCode.getAsInt());
         }
-        gateway.accept(line.springArguments());
+        gateway.accept(line.springArguments(), Objects.requireNonNull(line.checked));
     }
 
     /**
@@ -161,8 +165,13 @@ public final class CommandLine {
         List<ConfigurationProblem> missing = files.stream()
                 .flatMap(file -> ValidateCommand.fileProblem(file).stream())
                 .toList();
-        ValidationReport report =
-                missing.isEmpty() ? ConfigurationCheck.ofArguments(springArguments()) : ValidationReport.of(missing);
+        ValidationReport report;
+        if (missing.isEmpty()) {
+            checked = CheckedConfiguration.read(springArguments());
+            report = checked.snapshot().report();
+        } else {
+            report = ValidationReport.of(missing);
+        }
         if (report.isValid()) {
             return OptionalInt.empty();
         }

@@ -48,11 +48,6 @@ public final class ConfigurationCheck {
      * Checks the configuration of a start with these arguments: files, environment variables and the
      * arguments.
      */
-    public static ValidationReport ofArguments(String... arguments) {
-        return resultOf(arguments).report();
-    }
-
-    /** The same with the values and the warnings. */
     static CheckResult resultOf(String... arguments) {
         return check(ConfigurationSources.read(arguments));
     }

@@ -46,6 +46,9 @@ public final class ConfigurationDifference {
 
     /** The difference between two configurations. */
     public ConfigurationDifference(ConfigurationSnapshot from, ConfigurationSnapshot to) {
+        if (from.hasSourcesOf(to)) {
+            return;
+        }
         Map<String, Setting> before = from.changeable();
         Map<String, Setting> after = to.changeable();
         TreeSet<String> paths = new TreeSet<>(before.keySet());

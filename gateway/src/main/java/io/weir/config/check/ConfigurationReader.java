@@ -43,6 +43,11 @@ public final class ConfigurationReader implements Supplier<ConfigurationSnapshot
         this.arguments = arguments.clone();
     }
 
+    /** Reads only the files that change after the check before the start. */
+    public synchronized void continueFrom(CheckedConfiguration checked) {
+        last = checked.loaded();
+    }
+
     @Override
     public synchronized ConfigurationSnapshot get() {
         // Checked before loading, because Spring Boot treats a directory as an empty file.
@@ -60,7 +65,7 @@ public final class ConfigurationReader implements Supplier<ConfigurationSnapshot
         if (next.sources().problems().isEmpty()) {
             last = next;
         }
-        return new ConfigurationSnapshot(next.sources(), List.of(), next.files().searchedFiles());
+        return next.snapshot();
     }
 
     private LoadedConfiguration load() {

@@ -86,6 +86,11 @@ public final class ConfigurationSnapshot {
         return new ConfigurationSnapshot(sources.withOverrides(OPERATOR, new LinkedHashMap<>(values)), List.of());
     }
 
+    /** Whether both are the result of one read. */
+    public boolean hasSourcesOf(ConfigurationSnapshot other) {
+        return sources == other.sources;
+    }
+
     /** All problems of this configuration. */
     public ValidationReport report() {
         return result.get().report();

@@ -64,6 +64,11 @@ record LoadedConfiguration(ConfigurationSources sources, ConfigurationResourceLo
         return new LoadedConfiguration(ConfigurationSources.read(files, defaults, arguments), files);
     }
 
+    /** The configuration with its problems and values. */
+    ConfigurationSnapshot snapshot() {
+        return new ConfigurationSnapshot(sources, List.of(), files.searchedFiles());
+    }
+
     /** The configuration with its changed files reloaded; empty if a complete load is necessary. */
     Optional<LoadedConfiguration> reloadChangedFiles() {
         if (!files.areUnchanged() || mayReadUntrackedFiles()) {
@@ -108,8 +113,11 @@ record LoadedConfiguration(ConfigurationSources sources, ConfigurationResourceLo
                 changed.put(source, next);
             }
         }
-        return Optional.of(new LoadedConfiguration(
-                sources.withFiles(read, source -> changed.getOrDefault(source, source)), files));
+        return Optional.of(
+                changed.isEmpty()
+                        ? this
+                        : new LoadedConfiguration(
+                                sources.withFiles(read, source -> changed.getOrDefault(source, source)), files));
     }
 
     private boolean mayReadUntrackedFiles() {
@@ -134,7 +142,7 @@ record LoadedConfiguration(ConfigurationSources sources, ConfigurationResourceLo
     }
 
     /** The file of a property source; null if the source has no file or no properties. */
-    private static @Nullable Resource fileOf(PropertySource<?> source) {
+    static @Nullable Resource fileOf(PropertySource<?> source) {
         Resource resource = resourceOf(source);
         return resource instanceof OriginTrackedResource tracked ? tracked.getResource() : resource;
     }

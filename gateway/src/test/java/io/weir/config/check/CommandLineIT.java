@@ -32,7 +32,7 @@ class CommandLineIT {
     static final class Main {
 
         public static void main(String[] arguments) {
-            CommandLine.run(arguments, given -> System.out.println("runs with " + List.of(given)));
+            CommandLine.run(arguments, (given, checked) -> System.out.println("runs with " + List.of(given)));
         }
     }
 

@@ -248,7 +248,8 @@ class ConfigurationCheckTest {
     @Test
     void requiresATokenForAManagementPortBeyondLoopback() throws IOException {
         Path open = file("gateway.yml", "management.server: { port: 9090, address: 0.0.0.0 }");
-        assertThat(ConfigurationCheck.ofArguments("--spring.config.additional-location=file:" + open)
+        assertThat(ConfigurationCheck.resultOf("--spring.config.additional-location=file:" + open)
+                        .report()
                         .lines())
                 .isEqualTo(open + ":1: management.server.address: 0.0.0.0 (expected: a loopback address as long as "
                         + "weir.management.token is not set)\n");
@@ -256,7 +257,8 @@ class ConfigurationCheckTest {
         Path guarded = file(
                 "gateway.yml",
                 "management.server: { port: 9090, address: 0.0.0.0 }\nweir.management.token: 0123456789abcdefg");
-        assertThat(ConfigurationCheck.ofArguments("--spring.config.additional-location=file:" + guarded)
+        assertThat(ConfigurationCheck.resultOf("--spring.config.additional-location=file:" + guarded)
+                        .report()
                         .lines())
                 .isEmpty();
     }
@@ -267,7 +269,8 @@ class ConfigurationCheckTest {
             Path guarded = file(
                     "gateway.yml",
                     "management.server: { port: 9090, address: 0.0.0.0 }\nweir.management: { " + token + " }");
-            assertThat(ConfigurationCheck.ofArguments("--spring.config.additional-location=file:" + guarded)
+            assertThat(ConfigurationCheck.resultOf("--spring.config.additional-location=file:" + guarded)
+                            .report()
                             .lines())
                     .isEmpty();
         }
@@ -391,14 +394,16 @@ class ConfigurationCheckTest {
 
     /** The report on a file without a management port in the arguments. */
     private static String lines(Path file) {
-        return ConfigurationCheck.ofArguments("--spring.config.additional-location=file:" + file)
+        return ConfigurationCheck.resultOf("--spring.config.additional-location=file:" + file)
+                .report()
                 .lines();
     }
 
     private static ValidationReport withManagement(String... arguments) {
-        return ConfigurationCheck.ofArguments(
-                Stream.concat(Arrays.stream(arguments), Stream.of(MalformedConfiguration.MANAGEMENT))
-                        .toArray(String[]::new));
+        return ConfigurationCheck.resultOf(
+                        Stream.concat(Arrays.stream(arguments), Stream.of(MalformedConfiguration.MANAGEMENT))
+                                .toArray(String[]::new))
+                .report();
     }
 
     private static ValidationReport withVariables(Map<String, Object> variables) {

@@ -125,9 +125,10 @@ record MalformedConfiguration(String name, String yaml, List<Expected> problems)
 
     /** Checks the files together, with a valid management port. */
     static ValidationReport check(Path... files) {
-        return ConfigurationCheck.ofArguments(
-                commandLine(Arrays.stream(files).map(Path::toString).toArray(String[]::new))
-                        .springArguments());
+        return ConfigurationCheck.resultOf(
+                        commandLine(Arrays.stream(files).map(Path::toString).toArray(String[]::new))
+                                .springArguments())
+                .report();
     }
 
     private static int execute(ByteArrayOutputStream out, ByteArrayOutputStream err, String... arguments) {

@@ -188,9 +188,10 @@ class ShippedConfigurationTest {
     }
 
     private static ValidationReport check(Path file, String... arguments) {
-        return ConfigurationCheck.ofArguments(
-                Stream.concat(Stream.of("--spring.config.additional-location=file:" + file), Stream.of(arguments))
-                        .toArray(String[]::new));
+        return ConfigurationCheck.resultOf(Stream.concat(
+                                Stream.of("--spring.config.additional-location=file:" + file), Stream.of(arguments))
+                        .toArray(String[]::new))
+                .report();
     }
 
     private static List<AnnotatedLine> settings(String path) throws IOException {

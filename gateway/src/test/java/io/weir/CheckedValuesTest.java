@@ -1,0 +1,102 @@
+package io.weir;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.weir.config.WeirProperties;
+import io.weir.config.check.CheckedConfiguration;
+import io.weir.config.check.ConfigurationReader;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Objects;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.springframework.boot.SpringApplication;
+import org.springframework.boot.WebApplicationType;
+import org.springframework.boot.context.properties.EnableConfigurationProperties;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.Configuration;
+
+/** What a start takes from the check before it. */
+class CheckedValuesTest {
+
+    private static final String CONFIGURATION = """
+            weir:
+              backends:
+                orders: { uri: "http://localhost:1", deadline: 700ms }
+            spring.cloud.gateway.server.webflux.routes:
+              - { id: orders, uri: "backend://orders", predicates: ["Path=/orders/**"] }
+            """;
+
+    @TempDir
+    private Path directory;
+
+    private Path file;
+
+    @Configuration(proxyBeanMethods = false)
+    @EnableConfigurationProperties(WeirProperties.class)
+    static class Properties {}
+
+    @BeforeEach
+    void writeConfiguration() throws IOException {
+        file = Files.writeString(directory.resolve("gateway.yml"), CONFIGURATION);
+    }
+
+    private String[] arguments() {
+        return new String[] {"--spring.config.additional-location=file:" + file, "--weir.drain.delay=3s"};
+    }
+
+    private ConfigurableApplicationContext start(CheckedConfiguration checked) {
+        SpringApplication application = new SpringApplication(Properties.class);
+        application.setWebApplicationType(WebApplicationType.NONE);
+        application.addInitializers(new CheckedValues(checked));
+        return application.run(arguments());
+    }
+
+    private static Duration deadline(ConfigurableApplicationContext context) {
+        return deadline(context.getBean(WeirProperties.class));
+    }
+
+    private static Duration deadline(WeirProperties properties) {
+        return Objects.requireNonNull(properties.backends().get("orders")).deadline();
+    }
+
+    @Test
+    void takesTheCheckedValues() {
+        CheckedConfiguration checked = CheckedConfiguration.read(arguments());
+
+        try (ConfigurableApplicationContext context = start(checked)) {
+            assertThat(context.getBean(CheckedConfiguration.class)).isSameAs(checked);
+            assertThat(context.getBean(WeirProperties.class)).isEqualTo(checked.weir());
+            assertThat(deadline(context)).isEqualTo(Duration.ofMillis(700));
+        }
+    }
+
+    @Test
+    void bindsAFileThatHasChangedSinceTheCheck() throws IOException {
+        CheckedConfiguration checked = CheckedConfiguration.read(arguments());
+        Files.writeString(file, CONFIGURATION.replace("700ms", "900ms"));
+
+        try (ConfigurableApplicationContext context = start(checked)) {
+            assertThat(context.getBeanNamesForType(CheckedConfiguration.class)).isEmpty();
+            assertThat(deadline(context)).isEqualTo(Duration.ofMillis(900));
+        }
+    }
+
+    @Test
+    void readsOnlyAChangeAfterTheCheck() throws IOException {
+        CheckedConfiguration checked = CheckedConfiguration.read(arguments());
+
+        try (ConfigurableApplicationContext context = start(checked)) {
+            ConfigurationReader reader = new ConfigurationReader(context.getEnvironment(), arguments());
+            reader.continueFrom(checked);
+
+            assertThat(reader.get().hasSourcesOf(checked.snapshot())).isTrue();
+
+            Files.writeString(file, CONFIGURATION.replace("700ms", "900ms"));
+            assertThat(deadline(reader.get().weir())).isEqualTo(Duration.ofMillis(900));
+        }
+    }
+}
