@@ -70,6 +70,7 @@ import org.springframework.context.annotation.Primary;
 import org.springframework.core.convert.ConversionService;
 import org.springframework.core.env.Environment;
 import org.springframework.util.StringUtils;
+import org.springframework.validation.Validator;
 import org.springframework.web.reactive.accept.ApiVersionStrategy;
 import org.springframework.web.server.WebFilter;
 import org.springframework.web.server.adapter.WebHttpHandlerBuilder;
@@ -86,14 +87,18 @@ class RoutingConfiguration {
     RouteCompiler routeCompiler(
             List<RoutePredicateFactory<?>> predicates,
             List<GatewayFilterFactory<?>> filters,
-            ConfigurationService configuration,
+            @Qualifier("webFluxConversionService") ConversionService conversion,
+            ObjectProvider<Validator> validators,
             GlobalCorsProperties cors,
             ConfigurableListableBeanFactory beans,
             Environment environment) {
+        // Spring Cloud Gateway's own service looks up the validator at each binding, which takes as long as the
+        // binding.
+        Validator validator = validators.getIfAvailable();
         return new RouteCompiler(
                 predicates.stream().collect(Collectors.toMap(RoutePredicateFactory::name, Function.identity())),
                 filters.stream().collect(Collectors.toMap(GatewayFilterFactory::name, Function.identity())),
-                configuration,
+                new ConfigurationService(beans, () -> conversion, () -> validator),
                 whyNotCompiled(cors, beans, environment));
     }
 

@@ -90,10 +90,9 @@ public final class GeneralRoutesFactory {
         if (before != null && inputs.equals(before.inputs())) {
             return before;
         }
-        ConfigurationService configuration = new ConfigurationService(
-                context,
-                () -> conversion,
-                () -> context.getBeanProvider(Validator.class).getIfAvailable());
+        // Looked up once: Spring's search for a bean takes as long as the binding of a predicate.
+        Validator validator = context.getBeanProvider(Validator.class).getIfAvailable();
+        ConfigurationService configuration = new ConfigurationService(context, () -> conversion, () -> validator);
         configuration.setApplicationEventPublisher(event -> {
             // The weights of routes: WeightedGroups reads them from the definitions.
             if (!(event instanceof PredicateArgsEvent)) {
