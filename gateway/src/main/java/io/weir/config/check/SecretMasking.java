@@ -80,10 +80,12 @@ final class SecretMasking {
 
     /** Whether a text contains a placeholder with the name of a secret. */
     static boolean hasSecretPlaceholder(String unresolved) {
-        return PLACEHOLDER
-                .matcher(unresolved)
-                .results()
-                .anyMatch(name -> SECRET_NAME.matcher(name.group(1)).find());
+        // Few texts have placeholders; a start masks each setting.
+        return unresolved.contains("${")
+                && PLACEHOLDER
+                        .matcher(unresolved)
+                        .results()
+                        .anyMatch(name -> SECRET_NAME.matcher(name.group(1)).find());
     }
 
     /** Whether a predicate or filter has an argument that must be masked. */
