@@ -4,6 +4,7 @@ import io.weir.config.WeirProperties;
 import io.weir.config.check.CommandLine;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.SpringBootConfiguration;
+import org.springframework.boot.autoconfigure.AutoConfigurationPackage;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.autoconfigure.ssl.SslAutoConfiguration;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
@@ -14,6 +15,8 @@ import org.springframework.context.annotation.Import;
 // their files itself.
 @SpringBootConfiguration(proxyBeanMethods = false)
 @EnableAutoConfiguration(exclude = SslAutoConfiguration.class)
+// Otherwise Spring Boot scans all classes below io.weir for Jackson's mixins; there are none.
+@AutoConfigurationPackage(basePackages = "io.weir.none")
 @EnableConfigurationProperties(WeirProperties.class)
 // Not scanned: a scan reads every class below io.weir at each start. It would also find the configuration
 // classes by which the check collects Spring Cloud Gateway's factories, and import that auto-configuration
