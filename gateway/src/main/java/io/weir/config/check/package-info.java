@@ -45,7 +45,7 @@
  *       valid values, which are already converted.
  *   <li>{@link io.weir.config.check.RoutesBinder} binds Spring Cloud Gateway's properties at starts and
  *       reloads, with Spring Boot's binder, but in a time that is proportional to the number of routes.
- *   <li>{@link io.weir.config.check.CheckedConfiguration} gives a start the records, the index of the settings
+ *   <li>{@link io.weir.config.check.CheckedConfiguration} gives a start the records, the index of settings
  *       and the texts of the files that the check has read, if Spring Boot has read the same values. If a
  *       file has changed between the two, the start binds its own values.
  * </ol>
