@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Objects;
 import org.junit.jupiter.api.Test;
 import org.springframework.beans.factory.config.BeanDefinition;
+import org.springframework.boot.autoconfigure.AutoConfigurationPackage;
 import org.springframework.context.annotation.ClassPathScanningCandidateComponentProvider;
 import org.springframework.context.annotation.ComponentScan;
 import org.springframework.context.annotation.Configuration;
@@ -28,6 +29,21 @@ class WeirApplicationTest {
     void scansNoPackage() {
         assertThat(AnnotatedElementUtils.hasAnnotation(WeirApplication.class, ComponentScan.class))
                 .isFalse();
+    }
+
+    /** Spring Boot searches these packages for Jackson's mix-ins. */
+    @Test
+    void namesAPackageWithoutClassesToAutoConfigurations() {
+        String[] packages = Objects.requireNonNull(AnnotatedElementUtils.getMergedAnnotation(
+                        WeirApplication.class, AutoConfigurationPackage.class))
+                .basePackages();
+
+        var scanner = new ClassPathScanningCandidateComponentProvider(false);
+        scanner.addIncludeFilter((metadata, factory) -> true);
+        assertThat(packages)
+                .isNotEmpty()
+                .allSatisfy(name ->
+                        assertThat(scanner.findCandidateComponents(name)).isEmpty());
     }
 
     /** The configuration classes of this package, without nested ones, sorted. */
