@@ -36,8 +36,11 @@ record CallersScenario(Scenario.Options options) {
     private static final Duration SERVICE_TIME = Duration.ofMillis(20);
     private static final int WORKERS = 40;
     private static final byte[] SMALL = "ok".getBytes(StandardCharsets.US_ASCII);
-    /** More than sockets and the gateway hold of an answer that is not read. */
-    private static final byte[] LARGE = ".".repeat(4_000_000).getBytes(StandardCharsets.US_ASCII);
+    /**
+     * A little more than sockets and the gateway hold of an answer that is not read: to copy more is work for
+     * the machine, and says nothing about the gateway.
+     */
+    private static final byte[] LARGE = ".".repeat(1_600_000).getBytes(StandardCharsets.US_ASCII);
 
     /** The shedding has scenarios of its own, and a busy machine is no overload. */
     private static final String QUICK = """
@@ -52,7 +55,7 @@ record CallersScenario(Scenario.Options options) {
             """;
 
     /** Readers come back after a while: they are slow, and do not flood the backend with requests. */
-    private static final Duration TEN = Duration.ofSeconds(10);
+    private static final Duration BACK = Duration.ofSeconds(30);
 
     private static final double SLOWER = 1.5;
     private static final int HEAP_MEGABYTES = 512;
@@ -170,7 +173,7 @@ record CallersScenario(Scenario.Options options) {
                                 true,
                                 second),
                         body),
-                new SlowKind("readers", Behaviour.of(CallerBytes.get("/shop/large"), none, second, false, TEN), 0),
+                new SlowKind("readers", Behaviour.of(CallerBytes.get("/shop/large"), none, second, false, BACK), 0),
                 new SlowKind(
                         "idle, HTTP/1.1", Behaviour.of(CallerBytes.get("/shop/1"), none, second, true, second), idle),
                 new SlowKind(
@@ -189,7 +192,7 @@ record CallersScenario(Scenario.Options options) {
                                 CallerBytes.openWindow(1, 1),
                                 second,
                                 true,
-                                TEN),
+                                BACK),
                         0));
     }
 
