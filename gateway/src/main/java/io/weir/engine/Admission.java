@@ -521,11 +521,14 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
     }
 
     /**
-     * Takes a stream's permit, and gives back the bulkhead's and the route's.
+     * Takes a stream's permit, and gives back the bulkhead's and the route's. The permit's end is a
+     * sample of the limit if the answer has begun.
      *
+     * @param soFar what the answer says about the backend's limit
+     * @param nanos the time that the backend has taken so far, without that of the caller
      * @return whether it has done so; nothing changes if the limit of streams is reached
      */
-    boolean moveToStreams() {
+    boolean moveToStreams(Evidence soFar, long nanos, long now) {
         if (!isMovable() || !backend.streams().tryAcquire()) {
             return false;
         }
@@ -534,9 +537,8 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
         exchange.heldUp().movedTo(backend.streams());
         endDryRun();
         releaseRoutePermit();
-        // The caller's slowness is no sample.
-        evidence = Evidence.NONE;
-        releasePermit(exchange.now(), 0);
+        evidence = soFar;
+        releasePermit(now, nanos);
         countStream();
         backend.observer().movedToStreams();
         return true;

@@ -391,7 +391,7 @@ abstract non-sealed class Attempt implements ExchangePhase {
             return Step.WAIT;
         }
         if (timeout == null) {
-            HeldUpCall.moveIfHeldUp(this, now);
+            HeldUpCall.moveIfHeldUp(this, Evidence.NONE, now);
             HeldUpCall.look(this, now);
             long backendNanos = backendOnlyNanos(now);
             if (evidence.countIfStalled(backendNanos, now)) {
@@ -424,7 +424,7 @@ abstract non-sealed class Attempt implements ExchangePhase {
             endedByCaller(now);
             return BreakOff.BELOW_MINIMUM_RATE;
         }
-        HeldUpCall.moveIfHeldUp(this, now);
+        HeldUpCall.moveIfHeldUp(this, undisturbed(answer, now), now);
         return Step.WAIT;
     }
 

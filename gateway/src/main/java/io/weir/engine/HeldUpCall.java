@@ -1,13 +1,15 @@
 package io.weir.engine;
 
+import io.weir.limit.Limit.Evidence;
 import io.weir.limit.QueueingBulkhead;
 import java.util.concurrent.TimeUnit;
 
 /**
  * A call that its caller holds up: the gateway waits for more of the request's body, or the answer waits for
- * a caller that does not read it. After a total of {@link #PATIENCE_NANOS} of such time, the call moves from
- * the backend's bulkhead to its compartment of streams, if that has room. So slow callers take no permits
- * from others. If the compartment has no room, {@link SlowCallers} makes it.
+ * a caller that does not read it. After a total of {@link #PATIENCE_NANOS} of such time, or of
+ * {@link #PATIENCE_IF_CALLS_WAIT_NANOS} while other calls wait for a permit, the call moves from the
+ * backend's bulkhead to its compartment of streams, if that has room. So slow callers take no permits from
+ * others. If the compartment has no room, {@link SlowCallers} makes it.
  *
  * <p>Stateless: the times are read from the attempt.
  */
@@ -17,9 +19,10 @@ final class HeldUpCall {
     static final long PATIENCE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
     /**
-     * The shortest time between two checks, for a caller that holds up the call again and again for moments.
+     * The same while other calls wait for a permit: also the shortest time between two checks, for a caller
+     * that holds up the call again and again for moments.
      */
-    private static final long MIN_PERIOD_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
+    static final long PATIENCE_IF_CALLS_WAIT_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
 
     /** The time until the next try to move the call, if the compartment has no room. */
     private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
@@ -42,21 +45,27 @@ final class HeldUpCall {
     }
 
     private static long moveDueNanos(Attempt attempt, long now) {
-        long left = PATIENCE_NANOS - attempt.callerNanos(now);
+        long left = patienceNanos(attempt) - attempt.callerNanos(now);
         // While the compartment of streams is full, another try follows.
-        return left <= 0 ? RETRY_NANOS : Math.max(left, MIN_PERIOD_NANOS);
+        return left <= 0 ? RETRY_NANOS : Math.max(left, PATIENCE_IF_CALLS_WAIT_NANOS);
+    }
+
+    private static long patienceNanos(Attempt attempt) {
+        return attempt.backend.bulkhead().queued() > 0 ? PATIENCE_IF_CALLS_WAIT_NANOS : PATIENCE_NANOS;
     }
 
     /**
      * Moves the call if its caller has held it up for too long. If there is no room, and all permits of the
      * backend are in use, the slowest call that was moved makes room; the call itself moves a moment later.
+     *
+     * @param evidence what the backend's answer says so far; {@link Evidence#NONE} before it has begun
      */
-    static void moveIfHeldUp(Attempt attempt, long now) {
+    static void moveIfHeldUp(Attempt attempt, Evidence evidence, long now) {
         Admission admission = attempt.admission();
-        if (!admission.isMovable() || attempt.callerNanos(now) < PATIENCE_NANOS) {
+        if (!admission.isMovable() || attempt.callerNanos(now) < patienceNanos(attempt)) {
             return;
         }
-        if (!admission.moveToStreams() && isFull(attempt.backend.bulkhead())) {
+        if (!admission.moveToStreams(evidence, attempt.backendNanos(now), now) && isFull(attempt.backend.bulkhead())) {
             attempt.exchange.engine().slowCallers().endSlowest(attempt.backend.streams());
         }
     }

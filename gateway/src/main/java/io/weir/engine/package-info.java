@@ -56,22 +56,26 @@
  * <p><b>Samples.</b> Each permit of a backend's bulkhead is one sample of its limit, from the permit to its
  * release; {@link io.weir.engine.Admission} holds both. The end is evidence if the backend caused it: an
  * answer (among them a 503, and a 429 with {@code Retry-After}, as signs of overload), a failed connection, a
- * deadline. No evidence comes from callers who leave or are slow, from the gateway's own errors and pauses,
- * or from calls whose permits the breaker has given back. Probes and streams hold no such permit.
+ * deadline. An answer that its caller does not read ends the sample where the call gives its permit back,
+ * without the caller's time: else the limit would not see how busy slow readers keep the permits. No evidence
+ * comes from callers who leave or send slowly, from the gateway's own errors and pauses, or from calls whose
+ * permits the breaker has given back. Probes and streams hold no such permit.
  *
  * <p><b>Slow callers.</b> A caller must not hold a permit while it sends or reads slowly.
  * {@link io.weir.engine.ReadingAhead} reads the body before the exchange asks for a permit, up to a limit for
  * each exchange, and {@link io.weir.engine.ReadAheadBudget} bounds all exchanges together. A larger body, and
- * an answer that its caller does not read, hold a permit for at most 100 ms: then
- * {@link io.weir.engine.HeldUpCall} moves the call to the compartment of streams, which is for calls that
- * last long. {@link io.weir.engine.MinimumRate} detects callers that move a byte from time to time and so
- * never reach an idle time-out. Where the compartment is full and all permits are in use, or where unread
- * answers take half of the direct memory, {@link io.weir.engine.SlowCallers} ends the slowest calls. Only
- * crawling calls end for a permit: a usual download shares the permits with all other calls, since a broken
- * answer costs its caller more than a refusal. The rate is that of the last half seconds, because the
- * buffers of sockets absorb the first megabytes at any speed. Rejected alternatives: buffering whole bodies,
- * as nginx does, needs files or unbounded memory. Admitting every call before its body is read costs healthy
- * calls their permits in a burst of slow uploads.
+ * an answer that its caller does not read, hold a permit for at most 100 ms, or 10 ms while other calls wait
+ * for one: then {@link io.weir.engine.HeldUpCall} moves the call to the compartment of streams, which is for
+ * calls that last long. With 100 ms for all, 150 slow readers per second keep 18 permits busy that the
+ * backend does not need; a limit of {@code auto} then stays below that, and the others wait. {@link
+ * io.weir.engine.MinimumRate} detects callers that move a byte from time to time and so never reach an idle
+ * time-out. Where the compartment is full and all permits are in use, or where unread answers take half of
+ * the direct memory, {@link io.weir.engine.SlowCallers} ends the slowest calls. Only crawling calls end for a
+ * permit: a usual download shares the permits with all other calls, since a broken answer costs its caller
+ * more than a refusal. The rate is that of the last half seconds, because the buffers of sockets absorb the
+ * first megabytes at any speed. Rejected alternatives: buffering whole bodies, as nginx does, needs files or
+ * unbounded memory. Admitting every call before its body is read costs healthy calls their permits in a burst
+ * of slow uploads.
  *
  * <p>Reactor Netty reads an answer ahead of a caller who reads slowly: at most 128 buffers, about 1 MB. A
  * window of {@code read-ahead} bytes was measured and not taken. It took 140 to 185 KiB for each unread

@@ -44,6 +44,7 @@ final class FakeAttempt extends Attempt {
     private boolean isWithdrawn;
 
     private final long startedAt;
+    private long heldUpSince;
     private long movedAt = Long.MIN_VALUE;
     private boolean isAggregating;
     private boolean isDraining;
@@ -55,6 +56,7 @@ final class FakeAttempt extends Attempt {
     FakeAttempt(Exchange exchange, Admission admission, HealthEvidence evidence, long now) {
         super(exchange, admission, evidence, now);
         this.startedAt = now;
+        this.heldUpSince = now;
     }
 
     /** The connection is established. */
@@ -109,6 +111,13 @@ final class FakeAttempt extends Attempt {
         headArrived = true;
         isTunnelOpen = true;
         tunnelOpened(null, (fromCaller, toCaller) -> Mono.never());
+        return this;
+    }
+
+    /** From now on, the caller holds up the answer. */
+    FakeAttempt isHeldUpFrom(long now) {
+        isHeldUp = true;
+        heldUpSince = now;
         return this;
     }
 
@@ -216,7 +225,7 @@ final class FakeAttempt extends Attempt {
 
     @Override
     long callerNanos(long now) {
-        return (isWaitingForUpload ? now - startedAt : 0) + (isHeldUp ? now - startedAt : 0);
+        return (isWaitingForUpload ? now - startedAt : 0) + (isHeldUp ? now - heldUpSince : 0);
     }
 
     @Override

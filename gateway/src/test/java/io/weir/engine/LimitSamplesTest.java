@@ -133,13 +133,28 @@ class LimitSamplesTest {
     }
 
     @Test
-    void aCallThatItsCallerHoldsUpEndsWithItsPermitAndSaysNothing() {
+    void anAnswerThatItsCallerHoldsUpIsASampleWithoutTheCallersTime() {
         fixture.start();
-        fixture.attempt().begins(200).isHeldUp = true;
+        fixture.advance(SERVICE_TIME);
+        fixture.attempt().begins(200).isHeldUpFrom(fixture.now());
         fixture.advance(Duration.ofNanos(HeldUpCall.PATIENCE_NANOS));
 
         assertThat(fixture.observer.movedToStreams).isOne();
-        assertThat(fixture.limit.ended).containsExactly(Evidence.NONE);
+        assertThat(fixture.limit.ended).containsExactly(Evidence.ANSWERED);
+        assertThat(fixture.limit.latencies).containsExactly(SERVICE_TIME);
+        fixture.finish();
+        fixture.assertEndedCleanly();
+        assertThat(fixture.limit.ended).containsExactly(Evidence.ANSWERED);
+    }
+
+    @Test
+    void aRefusalThatItsCallerHoldsUpIsASignOfOverload() {
+        fixture.start();
+        fixture.attempt().begins(503).isHeldUp = true;
+        fixture.advance(Duration.ofNanos(HeldUpCall.PATIENCE_NANOS));
+
+        assertThat(fixture.observer.movedToStreams).isOne();
+        assertThat(fixture.limit.ended).containsExactly(Evidence.UNAVAILABLE);
         fixture.finish();
         fixture.assertEndedCleanly();
     }

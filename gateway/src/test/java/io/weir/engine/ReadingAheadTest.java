@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.weir.engine.ExchangeFixture.Upload;
+import io.weir.limit.Limit.Evidence;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -416,6 +417,7 @@ class ReadingAheadTest {
         assertThat(fixture.routeLimit.inUse()).isZero();
         assertThat(fixture.streams.inUse()).isOne();
         assertThat(fixture.observer.movedToStreams).isOne();
+        assertThat(fixture.limit.ended).as("without an answer, it is no sample").containsExactly(Evidence.NONE);
         fixture.finish();
         fixture.assertEndedCleanly();
         assertThat(fixture.outcome()).isEqualTo("200");
@@ -433,6 +435,28 @@ class ReadingAheadTest {
         fixture.finish();
         fixture.assertEndedCleanly();
         assertThat(fixture.observer.movedToStreams).isOne();
+    }
+
+    @Test
+    void movesACallSoonerToTheStreamsWhileAnotherCallWaits() {
+        fixture.routeLimit.resize(2, 0);
+        fixture.start();
+        upload.ends();
+        SecondCall second = new SecondCall();
+        second.upload.ends();
+        assertThat(fixture.bulkhead.queued()).isOne();
+
+        fixture.attempt().begins(200).isHeldUp = true;
+        fixture.advance(Duration.ofNanos(HeldUpCall.PATIENCE_IF_CALLS_WAIT_NANOS));
+        fixture.channel.runPendingTasks();
+
+        assertThat(fixture.streams.inUse()).isOne();
+        assertThat(fixture.bulkhead.queued()).isZero();
+        assertThat(fixture.attempt().exchange).isSameAs(second.exchange);
+        second.exchange.callerLeft();
+        fixture.exchange().callerLeft();
+        assertThat(fixture.bulkhead.inUse()).isZero();
+        assertThat(fixture.streams.inUse()).isZero();
     }
 
     @Test
