@@ -498,7 +498,8 @@ public enum Meters {
             "weir.eventloop.delay",
             Kind.GAUGE,
             "seconds",
-            "Standing delay of the slowest event loop: the shortest of its last iterations; 0 if it has none."),
+            "Standing delay of the slowest event loop: the shortest of its last iterations, on Linux without its wait"
+                    + " for a processor; 0 if it has none."),
     /** The effect of the gateway's protection of its event loops. */
     OVERLOAD_SHARE(
             "weir.overload.share",

@@ -12,6 +12,11 @@ import java.util.function.LongSupplier;
  * late run the timer is due again at once, so that the lateness of the next run is the length of a whole
  * iteration. Otherwise it rests for {@value #REST_MILLIS} ms.
  *
+ * <p>The time for which the loop was ready to run, and the processors ran other threads, is no part of the
+ * delay ({@link ProcessorWait}): the loop's requests have not caused it, and to refuse them does not end it.
+ * The requests that arrive meanwhile make the next iteration longer; so a loop that gets too little of the
+ * processors for its requests has a delay, too.
+ *
  * <p>Only a <em>standing</em> delay counts, after CoDel (Nichols and Jacobson, "Controlling Queue Delay", ACM
  * Queue 10(5), 2012): the lowest of the last measurements, at least {@value #ITERATIONS} over at least one
  * interval. A pause of any length (a garbage collection, stolen CPU, one long task) makes one iteration long.
@@ -63,6 +68,7 @@ final class LoopDelay implements LoopPauses, Runnable {
 
     private final Timer loop;
     private final LongSupplier nanoClock;
+    private final ProcessorWait processorWait;
     private final long limitNanos;
     private final LoadShedder shedder;
     private final AtomicInteger sheddingLoops;
@@ -72,6 +78,7 @@ final class LoopDelay implements LoopPauses, Runnable {
     private final long[] delayNanos = new long[KEPT];
     private int measurements;
     private long lastRunAt;
+    private long waitedNanos;
     private long pausedNanos;
     private boolean isCounted;
 
@@ -84,13 +91,21 @@ final class LoopDelay implements LoopPauses, Runnable {
     /**
      * A delay that is not measured yet.
      *
+     * @param processorWait the time for which the loop's thread has waited for a processor
      * @param limitNanos the hard limit: the loop is overloaded if its standing delay is longer
      * @param shedder receives each measurement
      * @param sheddingLoops counts this loop while its shedder may refuse requests
      */
-    LoopDelay(Timer loop, LongSupplier nanoClock, long limitNanos, LoadShedder shedder, AtomicInteger sheddingLoops) {
+    LoopDelay(
+            Timer loop,
+            LongSupplier nanoClock,
+            ProcessorWait processorWait,
+            long limitNanos,
+            LoadShedder shedder,
+            AtomicInteger sheddingLoops) {
         this.loop = loop;
         this.nanoClock = nanoClock;
+        this.processorWait = processorWait;
         this.limitNanos = limitNanos;
         this.shedder = shedder;
         this.sheddingLoops = sheddingLoops;
@@ -191,12 +206,14 @@ final class LoopDelay implements LoopPauses, Runnable {
             shedder.end();
             count(false);
             turns.close();
+            processorWait.close();
             return;
         }
         long now = nanoClock.getAsLong();
         pausedNanos += presentPauseNanos(now);
         lastRunAt = now;
-        long delay = Math.max(0, now - dueAtNanos);
+        long late = now - dueAtNanos;
+        long delay = Math.max(0, late - newWaitNanos());
         int newest = measurements++ & (KEPT - 1);
         dueNanos[newest] = dueAtNanos;
         delayNanos[newest] = delay;
@@ -206,7 +223,17 @@ final class LoopDelay implements LoopPauses, Runnable {
         shedder.observe(now, delay, begins, standing > limitNanos);
         count(shedder.isShedding());
         turns.nextIteration();
-        schedule(now, delay < LATE_NANOS && !turns.areWaiting() ? REST_NANOS : 0);
+        schedule(now, late < LATE_NANOS && !turns.areWaiting() ? REST_NANOS : 0);
+    }
+
+    /**
+     * The time for which the loop has waited for a processor since the last run. It may have waited before
+     * the timer was due: that does not happen in an overload, in which the timer is due at once.
+     */
+    private long newWaitNanos() {
+        long before = waitedNanos;
+        waitedNanos = processorWait.nanos();
+        return waitedNanos - before;
     }
 
     /** Whether an earlier delay was longer, so that the loop may be catching up. */

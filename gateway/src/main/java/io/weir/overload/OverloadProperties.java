@@ -17,7 +17,8 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *     requests on its connections is refused, sheddable ones first, critical ones last; the share rests where
  *     the delay is about the target; 1ms to 1m, at most {@code max-event-loop-delay}. It counts once it
  *     stands: each of the loop's iterations, at least three over one {@code interval}, was longer; a single
- *     pause does not count. The same value as {@code max-event-loop-delay} refuses nothing before that limit.
+ *     pause does not count, and on Linux neither does the time for which the loop waits for a processor. The
+ *     same value as {@code max-event-loop-delay} refuses nothing before that limit.
  * @param interval time for which a delay stands before it counts; 10ms to 10s, at most 100 times
  *     {@code target-event-loop-delay}. One interval above the target, everything but critical requests is
  *     refused.

@@ -10,6 +10,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -62,12 +63,17 @@ public final class OverloadSampler implements AutoCloseable {
             MemoryShare memory,
             OverloadGuard guard,
             LongSupplier nanoClock) {
-        this(timers(loops), memory, guard, nanoClock);
+        this(timers(loops), SchedulerStatistics::new, memory, guard, nanoClock);
     }
 
-    /** A sampler of these loops, each with its timer. */
+    /**
+     * A sampler of these loops, each with its timer.
+     *
+     * @param processorWait makes the measurement of one loop's thread
+     */
     OverloadSampler(
             Map<? extends Executor, LoopDelay.Timer> loops,
+            Supplier<? extends ProcessorWait> processorWait,
             MemoryShare memory,
             OverloadGuard guard,
             LongSupplier nanoClock) {
@@ -75,8 +81,13 @@ public final class OverloadSampler implements AutoCloseable {
         List<WatchedLoop> watched = new ArrayList<>();
         loops.forEach((loop, loopTimer) -> {
             LoadShedder shedder = guard.newShedder(nanoClock.getAsLong() + delays.size());
-            LoopDelay delay =
-                    new LoopDelay(loopTimer, nanoClock, guard.maxLoopDelayNanos(), shedder, guard.sheddingLoops());
+            LoopDelay delay = new LoopDelay(
+                    loopTimer,
+                    nanoClock,
+                    processorWait.get(),
+                    guard.maxLoopDelayNanos(),
+                    shedder,
+                    guard.sheddingLoops());
             delays.put(loop, delay);
             watched.add(new WatchedLoop(loop, delay));
         });

@@ -36,7 +36,8 @@ class LoadShedderTest {
     private final VirtualLoop loop = new VirtualLoop(clock);
     private final LoadShedder shedder = new LoadShedder(10 * MS, 100 * MS, 42);
     private final AtomicInteger sheddingLoops = new AtomicInteger();
-    private final LoopDelay delay = new LoopDelay(loop, clock::get, 250 * MS, shedder, sheddingLoops);
+    private final LoopDelay delay =
+            new LoopDelay(loop, clock::get, () -> this.waitedNanos, 250 * MS, shedder, sheddingLoops);
     private final Random random = new Random(7);
     /** Answers by the millisecond at which they are due. */
     private final Map<Long, Integer> answers = new HashMap<>();
@@ -47,6 +48,14 @@ class LoadShedderTest {
     private double sheddableShare;
     /** The time that a request costs at this moment, relative to that on a warm JVM. */
     private DoubleSupplier cost = () -> 1;
+
+    /** The time that other threads take of the processor for each nanosecond of the loop. */
+    private double othersPerNano;
+
+    /** The time that they take in each iteration, in one piece. */
+    private long othersSliceNanos;
+
+    private long waitedNanos;
 
     private double backlog;
     private long startNanos;
@@ -117,6 +126,32 @@ class LoadShedderTest {
 
         assertThat(sent()).isGreaterThan(2_400);
         assertThat(refused()).isZero();
+    }
+
+    /** As while compilers share a single processor with the loop. */
+    @Test
+    void refusesNothingWhileTheLoopOnlyWaitsForAProcessor() {
+        othersSliceNanos = 30 * MS;
+        run(0.1, 10 * SECOND);
+
+        assertThat(iterationNanos / iterations).as("iteration").isGreaterThan(30 * MS);
+        assertThat(refused()).isZero();
+    }
+
+    /** To refuse more would not end the loop's waits, and waste the part of the processor that it has. */
+    @ParameterizedTest(name = "{0} times the capacity of all the processor")
+    @ValueSource(doubles = {0.6, 0.8, 1.2})
+    void serveWithTheirPartOfTheProcessorWhatThatPartCan(double load) {
+        othersPerNano = 1.5;
+        double part = 1 / (1 + othersPerNano);
+        run(load, 3 * SECOND);
+        forget();
+        run(load, 5 * SECOND);
+
+        double cost = 2.0 * HALF_NANOS / REFUSAL_NANOS;
+        double possible = part * CAPACITY * (cost - load / part) / (cost - 1);
+        assertThat((sent() - refused()) / 5.0).as("goodput").isGreaterThan(0.9 * possible);
+        assertThat(iterationNanos / iterations).as("iteration").isLessThan(50 * MS);
     }
 
     @Test
@@ -330,7 +365,9 @@ class LoadShedderTest {
         if (work == OVERHEAD_NANOS) {
             loop.idle(1);
         } else {
-            loop.iterateNanos(work);
+            long waits = Math.round(work * othersPerNano) + othersSliceNanos;
+            waitedNanos += waits;
+            loop.iterateNanos(work + waits);
         }
         iterations++;
         iterationNanos += clock.get() - now;

@@ -20,7 +20,9 @@ class LoopDelayTest {
     private final VirtualLoop loop = new VirtualLoop(clock);
     private final LoadShedder shedder = new LoadShedder(10 * MS, 100 * MS, 1);
     private final AtomicInteger sheddingLoops = new AtomicInteger();
-    private final LoopDelay delay = new LoopDelay(loop, clock::get, 250 * MS, shedder, sheddingLoops);
+    private final LoopDelay delay =
+            new LoopDelay(loop, clock::get, () -> this.waitedNanos, 250 * MS, shedder, sheddingLoops);
+    private long waitedNanos;
     /** Iterations that end overloaded. */
     private int overloads;
 
@@ -164,6 +166,31 @@ class LoopDelayTest {
             iterate(40);
         }
         assertThat(delay.standingNanos()).isEqualTo(40 * MS);
+    }
+
+    @Test
+    void excludesTheWaitForAProcessor() {
+        for (int i = 0; i < 20; i++) {
+            waitedNanos += 280 * MS;
+            iterate(300);
+        }
+
+        assertThat(delay.standingNanos()).isEqualTo(20 * MS);
+        assertThat(overloads).isZero();
+        assertThat(loop.pendingTimers()).isEqualTo(1);
+    }
+
+    /** A wait before the timer was due. */
+    @Test
+    void isNotNegative() {
+        waitedNanos += 300 * MS;
+        iterate(30);
+
+        assertThat(delay.standingNanos()).isZero();
+        for (int i = 0; i < 20; i++) {
+            iterate(12);
+        }
+        assertThat(delay.standingNanos()).isEqualTo(12 * MS);
     }
 
     @Test

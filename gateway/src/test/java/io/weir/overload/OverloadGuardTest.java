@@ -109,7 +109,8 @@ class OverloadGuardTest {
     /** A guard whose loop has iterations of this length. */
     private OverloadGuard overloaded(long millis) {
         OverloadGuard guard = guard(100);
-        sampler = new OverloadSampler(Map.of(loop, loop), new MemoryShare(List.of(), 1, () -> 0, 1), guard, clock::get);
+        sampler = new OverloadSampler(
+                Map.of(loop, loop), () -> () -> 0, new MemoryShare(List.of(), 1, () -> 0, 1), guard, clock::get);
         sampler.startLoops();
         for (int i = 0; i < 5; i++) {
             loop.iterate(millis);
