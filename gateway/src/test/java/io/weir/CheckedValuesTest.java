@@ -9,15 +9,20 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Map;
 import java.util.Objects;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
+import org.springframework.context.ApplicationContextInitializer;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.core.env.MapPropertySource;
 
 /** What a start takes from the check before it. */
 class CheckedValuesTest {
@@ -49,10 +54,19 @@ class CheckedValuesTest {
     }
 
     private ConfigurableApplicationContext start(CheckedConfiguration checked) {
+        return start(checked, arguments());
+    }
+
+    /** Starts with these initializers before that of the checked values. */
+    private static ConfigurableApplicationContext start(
+            CheckedConfiguration checked,
+            String[] arguments,
+            ApplicationContextInitializer<?>... extensions) {
         SpringApplication application = new SpringApplication(Properties.class);
         application.setWebApplicationType(WebApplicationType.NONE);
+        application.addInitializers(extensions);
         application.addInitializers(new CheckedValues(checked));
-        return application.run(arguments());
+        return application.run(arguments);
     }
 
     private static Duration deadline(ConfigurableApplicationContext context) {
@@ -82,6 +96,47 @@ class CheckedValuesTest {
         try (ConfigurableApplicationContext context = start(checked)) {
             assertThat(context.getBeanNamesForType(CheckedConfiguration.class)).isEmpty();
             assertThat(deadline(context)).isEqualTo(Duration.ofMillis(900));
+        }
+    }
+
+    @Test
+    void bindsAFileThatHasAppearedSinceTheCheck() throws IOException {
+        Path late = directory.resolve("late.yml");
+        String[] arguments = {"--spring.config.additional-location=file:" + file + ",optional:file:" + late};
+        CheckedConfiguration checked = CheckedConfiguration.read(arguments);
+        Files.writeString(late, "weir.drain.delay: 4s");
+
+        try (ConfigurableApplicationContext context = start(checked, arguments)) {
+            assertThat(context.getBeanNamesForType(CheckedConfiguration.class)).isEmpty();
+            assertThat(context.getBean(WeirProperties.class).drain().delay()).isEqualTo(Duration.ofSeconds(4));
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"weir.drain.delay", "WEIR.drain.DELAY"})
+    void bindsTheValuesOfAnExtension(String property) {
+        CheckedConfiguration checked = CheckedConfiguration.read(arguments());
+        ApplicationContextInitializer<ConfigurableApplicationContext> extension =
+                context -> context.getEnvironment()
+                        .getPropertySources()
+                        .addFirst(new MapPropertySource("extension", Map.of(property, "4s")));
+
+        try (ConfigurableApplicationContext context = start(checked, arguments(), extension)) {
+            assertThat(context.getBeanNamesForType(CheckedConfiguration.class)).isEmpty();
+            assertThat(context.getBean(WeirProperties.class).drain().delay()).isEqualTo(Duration.ofSeconds(4));
+        }
+    }
+
+    @Test
+    void takesTheCheckedValuesIfAnExtensionAddsOthers() {
+        CheckedConfiguration checked = CheckedConfiguration.read(arguments());
+        ApplicationContextInitializer<ConfigurableApplicationContext> extension =
+                context -> context.getEnvironment()
+                        .getPropertySources()
+                        .addFirst(new MapPropertySource("extension", Map.of("weirder.delay", "4s")));
+
+        try (ConfigurableApplicationContext context = start(checked, arguments(), extension)) {
+            assertThat(context.getBean(CheckedConfiguration.class)).isSameAs(checked);
         }
     }
 

@@ -47,13 +47,16 @@ public final class CheckedConfiguration {
         return snapshot.weir();
     }
 
-    /** Whether an environment has the same values. It has others if a file has changed since the check. */
+    /**
+     * Whether an environment has the same values. It has others if a file has changed or appeared since the
+     * check, or if an extension has added values.
+     */
     public boolean equalsValuesOf(ConfigurableEnvironment running) {
         List<Source> checked = sources(loaded.sources().environment());
         Set<Object> known = checked.stream().map(Source::origin).collect(Collectors.toSet());
         return checked.equals(sources(running).stream()
                 // Spring Boot adds sources of its own to a running application.
-                .filter(source -> known.contains(source.origin()))
+                .filter(source -> known.contains(source.origin()) || source.isConfiguration())
                 .toList());
     }
 
@@ -63,6 +66,13 @@ public final class CheckedConfiguration {
      * @param origin its file, or its name
      */
     private record Source(Object origin, EnumerablePropertySource<?> values) {
+
+        /** Whether it is a file, or has a property of the gateway. */
+        boolean isConfiguration() {
+            return origin instanceof Resource
+                    || names(values).stream()
+                            .anyMatch(name -> PropertyNames.uniform(name).startsWith("weir."));
+        }
 
         @Override
         public boolean equals(Object other) {
