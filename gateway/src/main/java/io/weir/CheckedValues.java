@@ -8,8 +8,8 @@ import org.springframework.context.ApplicationContextInitializer;
 import org.springframework.context.ConfigurableApplicationContext;
 
 /**
- * Gives the application the values that the check before the start has read, unless a file has changed since;
- * then Spring Boot binds the values that it has read itself.
+ * Gives the application the values that the check before the start has read, unless Spring Boot has read
+ * other values; then these are checked, and Spring Boot binds them.
  */
 record CheckedValues(CheckedConfiguration checked)
         implements ApplicationContextInitializer<ConfigurableApplicationContext> {
@@ -19,6 +19,8 @@ record CheckedValues(CheckedConfiguration checked)
         if (checked.equalsValuesOf(context.getEnvironment())) {
             context.getBeanFactory().registerSingleton("checkedConfiguration", checked);
             context.addBeanFactoryPostProcessor(this::replaceBinding);
+        } else {
+            CheckedConfiguration.requireValid(context.getEnvironment());
         }
     }
 

@@ -1,14 +1,18 @@
 package io.weir;
 
+import io.weir.config.check.InvalidConfigurationException;
 import java.net.BindException;
 import org.springframework.boot.web.server.PortInUseException;
 import reactor.netty.ChannelBindException;
 
 /**
- * The exit code of a start that fails although its configuration is valid. Spring Boot alone exits with 1 in
+ * The exit code of a start that fails after the check of its configuration. Spring Boot alone exits with 1 in
  * every case, as for an invalid configuration, which a service manager must not start again.
  */
 final class StartFailure {
+
+    /** The configuration has changed since its check, and is invalid. */
+    static final int INVALID_CONFIGURATION = 1;
 
     /** A port is in use, or its address is not this machine's. Java uses 3 itself when memory runs out. */
     static final int PORT_IN_USE = 4;
@@ -24,6 +28,9 @@ final class StartFailure {
     static int exitCode(Throwable failure) {
         Throwable cause = failure;
         for (int depth = 0; cause != null && depth < MAX_CAUSES; depth++) {
+            if (cause instanceof InvalidConfigurationException) {
+                return INVALID_CONFIGURATION;
+            }
             if (cause instanceof PortInUseException
                     || cause instanceof ChannelBindException
                     || cause instanceof BindException) {

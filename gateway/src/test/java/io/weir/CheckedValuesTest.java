@@ -1,6 +1,7 @@
 package io.weir;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.weir.config.WeirProperties;
 import io.weir.config.check.CheckedConfiguration;
@@ -13,12 +14,15 @@ import java.util.Map;
 import java.util.Objects;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.ApplicationContextInitializer;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Configuration;
@@ -97,6 +101,21 @@ class CheckedValuesTest {
             assertThat(context.getBeanNamesForType(CheckedConfiguration.class)).isEmpty();
             assertThat(deadline(context)).isEqualTo(Duration.ofMillis(900));
         }
+    }
+
+    @Test
+    @ExtendWith(OutputCaptureExtension.class)
+    void refusesAFileThatHasBecomeInvalidSinceTheCheck(CapturedOutput output) throws IOException {
+        CheckedConfiguration checked = CheckedConfiguration.read(arguments());
+        Files.writeString(file, CONFIGURATION.replace("deadline", "dedline"));
+
+        assertThatThrownBy(() -> start(checked).close()).satisfies(failure -> {
+            assertThat(failure).hasMessageContaining("weir.backends.orders.dedline");
+            assertThat(StartFailure.exitCode(failure)).isEqualTo(1);
+        });
+        assertThat(output)
+                .contains("gateway.yml:3", "weir.backends.orders.dedline")
+                .doesNotContain("InvalidConfigurationException");
     }
 
     @Test

@@ -61,6 +61,18 @@ public final class CheckedConfiguration {
     }
 
     /**
+     * Checks the values of an environment that differ from those of this configuration.
+     *
+     * @throws InvalidConfigurationException if they have a problem
+     */
+    public static void requireValid(ConfigurableEnvironment running) {
+        ValidationReport report = ConfigurationSnapshot.of(running).report();
+        if (!report.isValid()) {
+            throw new InvalidConfigurationException(report);
+        }
+    }
+
+    /**
      * A property source.
      *
      * @param origin its file, or its name
