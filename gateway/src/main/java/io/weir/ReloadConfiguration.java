@@ -28,6 +28,7 @@ import java.time.InstantSource;
 import java.util.Set;
 import java.util.function.Consumer;
 import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.ApplicationArguments;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.cloud.gateway.config.GatewayProperties;
@@ -89,6 +90,7 @@ class ReloadConfiguration {
     LiveConfiguration liveConfiguration(
             ConfigurableEnvironment environment,
             ObjectProvider<CheckedConfiguration> checked,
+            ConfigurableListableBeanFactory beans,
             ApplicationArguments arguments,
             ConfigurationApplier applier,
             Drain drain,
@@ -117,6 +119,7 @@ class ReloadConfiguration {
         if (history != null) {
             configuration.keepFilesOfStart();
         }
+        CheckedValues.release(beans);
         return configuration;
     }
 
