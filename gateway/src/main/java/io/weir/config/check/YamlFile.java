@@ -52,12 +52,15 @@ final class YamlFile {
     private final String text;
     private final List<ConfigurationProblem> problems = new ArrayList<>();
     private final Map<String, List<Integer>> lines = new HashMap<>();
-    private final List<Node> documents = new ArrayList<>();
+    private int documentCount;
     private boolean hasDuplicates;
+    /** The text for Spring Boot. */
+    private String readable;
 
     private YamlFile(String name, String text) {
         this.name = name;
         this.text = text;
+        this.readable = text;
     }
 
     /** Reads and checks a file. */
@@ -98,7 +101,7 @@ final class YamlFile {
 
     /** Whether the file is a single YAML document without problems. */
     boolean isSingleValidDocument() {
-        return problems.isEmpty() && !hasDuplicates && documents.size() == 1;
+        return problems.isEmpty() && !hasDuplicates && documentCount == 1;
     }
 
     /**
@@ -106,9 +109,10 @@ final class YamlFile {
      * line numbers.
      */
     String readable() {
-        if (!hasDuplicates) {
-            return text;
-        }
+        return readable;
+    }
+
+    private static String textOf(List<Node> documents) {
         StringWriter merged = new StringWriter();
         for (Node document : documents) {
             merged.write("---\n");
@@ -143,6 +147,8 @@ final class YamlFile {
     }
 
     private void parse() {
+        // Not kept: the nodes take several times as much memory as the text.
+        List<Node> documents = new ArrayList<>();
         try {
             for (Node document : yaml().composeAll(new StringReader(text))) {
                 documents.add(document);
@@ -170,6 +176,10 @@ final class YamlFile {
         } catch (YAMLException e) {
             problems.add(
                     ConfigurationProblem.of(SourceLocation.inFile(name, 0), "", null, "not YAML: " + e.getMessage()));
+        }
+        documentCount = documents.size();
+        if (hasDuplicates) {
+            readable = textOf(documents);
         }
     }
 
