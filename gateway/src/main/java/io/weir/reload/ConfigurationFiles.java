@@ -71,7 +71,9 @@ final class ConfigurationFiles {
         }
     }
 
+    /** Whether both have the same values. A check takes most time, so it comes last. */
     private static boolean isSame(ConfigurationSnapshot configuration, ConfigurationSnapshot now) {
-        return OperatorValues.isValid(now) && new ConfigurationDifference(configuration, now).isEmpty();
+        return now.hasSourcesOf(configuration)
+                || (new ConfigurationDifference(configuration, now).isEmpty() && OperatorValues.isValid(now));
     }
 }
