@@ -159,6 +159,43 @@ class CheckedValuesTest {
         }
     }
 
+    private String[] withTree(String deadline) throws IOException {
+        Path tree = Files.createDirectories(directory.resolve("tree"));
+        Files.writeString(tree.resolve("weir.backends.orders.deadline"), deadline);
+        return new String[] {
+            "--spring.config.additional-location=file:" + file,
+            "--spring.config.import=configtree:" + tree + "/",
+            "--logging.level.io.weir.config.check=debug"
+        };
+    }
+
+    @Test
+    void takesTheCheckedValuesOfADirectory() throws IOException {
+        String[] arguments = withTree("4s");
+        CheckedConfiguration checked = CheckedConfiguration.read(arguments);
+
+        try (ConfigurableApplicationContext context = start(checked, arguments)) {
+            assertThat(context.getBean(CheckedConfiguration.class)).isSameAs(checked);
+            assertThat(deadline(context)).isEqualTo(Duration.ofSeconds(4));
+        }
+    }
+
+    @Test
+    @ExtendWith(OutputCaptureExtension.class)
+    void bindsADirectoryThatHasChangedSinceTheCheck(CapturedOutput output) throws IOException {
+        String[] arguments = withTree("4s");
+        CheckedConfiguration checked = CheckedConfiguration.read(arguments);
+        withTree("5432ms");
+
+        try (ConfigurableApplicationContext context = start(checked, arguments)) {
+            assertThat(context.getBeanNamesForType(CheckedConfiguration.class)).isEmpty();
+            assertThat(deadline(context)).isEqualTo(Duration.ofMillis(5432));
+        }
+        assertThat(output)
+                .containsPattern("the first source that differs: [^\n]*" + directory.resolve("tree"))
+                .doesNotContain("5432ms");
+    }
+
     @Test
     void readsOnlyAChangeAfterTheCheck() throws IOException {
         CheckedConfiguration checked = CheckedConfiguration.read(arguments());

@@ -8,7 +8,11 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.springframework.boot.context.properties.source.ConfigurationPropertySources;
+import org.springframework.boot.env.ConfigTreePropertySource;
 import org.springframework.core.env.ConfigurableEnvironment;
 import org.springframework.core.env.EnumerablePropertySource;
 import org.springframework.core.io.Resource;
@@ -19,6 +23,8 @@ import org.springframework.core.io.Resource;
  * seconds.
  */
 public final class CheckedConfiguration {
+
+    private static final Logger log = LoggerFactory.getLogger(CheckedConfiguration.class);
 
     private final LoadedConfiguration loaded;
     private final ConfigurationSnapshot snapshot;
@@ -54,10 +60,22 @@ public final class CheckedConfiguration {
     public boolean equalsValuesOf(ConfigurableEnvironment running) {
         List<Source> checked = sources(loaded.sources().environment());
         Set<Object> known = checked.stream().map(Source::origin).collect(Collectors.toSet());
-        return checked.equals(sources(running).stream()
+        List<Source> read = sources(running).stream()
                 // Spring Boot adds sources of its own to a running application.
                 .filter(source -> known.contains(source.origin()) || source.isConfiguration())
-                .toList());
+                .toList();
+        int same = 0;
+        while (same < Math.min(checked.size(), read.size())
+                && checked.get(same).hasValuesOf(read.get(same))) {
+            same++;
+        }
+        if (same == checked.size() && same == read.size()) {
+            return true;
+        }
+        log.debug(
+                "The values have changed since the check; the first source that differs: {}",
+                (same < read.size() ? read : checked).get(same).values().getName());
+        return false;
     }
 
     /**
@@ -86,18 +104,26 @@ public final class CheckedConfiguration {
                             .anyMatch(name -> PropertyNames.uniform(name).startsWith("weir."));
         }
 
-        @Override
-        public boolean equals(Object other) {
-            return other instanceof Source(Object otherOrigin, EnumerablePropertySource<?> otherValues)
-                    && origin.equals(otherOrigin)
-                    && names(values).equals(names(otherValues))
-                    && names(values).stream()
-                            .allMatch(name -> Objects.equals(values.getProperty(name), otherValues.getProperty(name)));
+        boolean hasValuesOf(Source other) {
+            return origin.equals(other.origin)
+                    && names(values).equals(names(other.values))
+                    && names(values).stream().allMatch(name -> {
+                        Object value = values.getProperty(name);
+                        Object otherValue = other.values.getProperty(name);
+                        return Objects.equals(value, otherValue) || haveSameText(value, otherValue);
+                    });
         }
 
-        @Override
-        public int hashCode() {
-            return origin.hashCode();
+        /** Spring Boot's values from directories have no equality of their own. */
+        private static boolean haveSameText(@Nullable Object one, @Nullable Object other) {
+            try {
+                return one instanceof ConfigTreePropertySource.Value text
+                        && other instanceof ConfigTreePropertySource.Value otherText
+                        && text.toString().equals(otherText.toString());
+            } catch (IllegalStateException e) {
+                // Not readable. Spring Boot reads it only if it is used.
+                return false;
+            }
         }
 
         private static Set<String> names(EnumerablePropertySource<?> values) {
