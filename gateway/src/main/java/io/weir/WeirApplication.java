@@ -15,7 +15,7 @@ import org.springframework.context.annotation.Import;
 // their files itself.
 @SpringBootConfiguration(proxyBeanMethods = false)
 @EnableAutoConfiguration(exclude = SslAutoConfiguration.class)
-// Otherwise Spring Boot scans all classes below io.weir for Jackson's mixins; there are none.
+// Otherwise Spring Boot scans all classes below io.weir for Jackson's mix-ins; there are none.
 @AutoConfigurationPackage(basePackages = "io.weir.none")
 @EnableConfigurationProperties(WeirProperties.class)
 // Not scanned: a scan reads every class below io.weir at each start. It would also find the configuration

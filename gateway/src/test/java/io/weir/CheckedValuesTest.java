@@ -63,9 +63,7 @@ class CheckedValuesTest {
 
     /** Starts with these initializers before that of the checked values. */
     private static ConfigurableApplicationContext start(
-            CheckedConfiguration checked,
-            String[] arguments,
-            ApplicationContextInitializer<?>... extensions) {
+            CheckedConfiguration checked, String[] arguments, ApplicationContextInitializer<?>... extensions) {
         SpringApplication application = new SpringApplication(Properties.class);
         application.setWebApplicationType(WebApplicationType.NONE);
         application.addInitializers(extensions);
@@ -135,10 +133,9 @@ class CheckedValuesTest {
     @ValueSource(strings = {"weir.drain.delay", "WEIR.drain.DELAY"})
     void bindsTheValuesOfAnExtension(String property) {
         CheckedConfiguration checked = CheckedConfiguration.read(arguments());
-        ApplicationContextInitializer<ConfigurableApplicationContext> extension =
-                context -> context.getEnvironment()
-                        .getPropertySources()
-                        .addFirst(new MapPropertySource("extension", Map.of(property, "4s")));
+        ApplicationContextInitializer<ConfigurableApplicationContext> extension = context -> context.getEnvironment()
+                .getPropertySources()
+                .addFirst(new MapPropertySource("extension", Map.of(property, "4s")));
 
         try (ConfigurableApplicationContext context = start(checked, arguments(), extension)) {
             assertThat(context.getBeanNamesForType(CheckedConfiguration.class)).isEmpty();
@@ -149,10 +146,9 @@ class CheckedValuesTest {
     @Test
     void takesTheCheckedValuesIfAnExtensionAddsOthers() {
         CheckedConfiguration checked = CheckedConfiguration.read(arguments());
-        ApplicationContextInitializer<ConfigurableApplicationContext> extension =
-                context -> context.getEnvironment()
-                        .getPropertySources()
-                        .addFirst(new MapPropertySource("extension", Map.of("weirder.delay", "4s")));
+        ApplicationContextInitializer<ConfigurableApplicationContext> extension = context -> context.getEnvironment()
+                .getPropertySources()
+                .addFirst(new MapPropertySource("extension", Map.of("weirder.delay", "4s")));
 
         try (ConfigurableApplicationContext context = start(checked, arguments(), extension)) {
             assertThat(context.getBean(CheckedConfiguration.class)).isSameAs(checked);

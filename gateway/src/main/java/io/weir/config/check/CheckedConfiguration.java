@@ -19,7 +19,7 @@ import org.springframework.core.io.Resource;
 
 /**
  * The configuration that the check before a start has read. A start that has read the same values takes them
- * from here: with 1000 backends, Spring Boot's binder and a second index of all settings take several
+ * from here: with 1000 backends, Spring Boot's binder and a second tree of all configured names take several
  * seconds.
  */
 public final class CheckedConfiguration {
@@ -65,8 +65,7 @@ public final class CheckedConfiguration {
                 .filter(source -> known.contains(source.origin()) || source.isConfiguration())
                 .toList();
         int same = 0;
-        while (same < Math.min(checked.size(), read.size())
-                && checked.get(same).hasValuesOf(read.get(same))) {
+        while (same < Math.min(checked.size(), read.size()) && checked.get(same).hasValuesOf(read.get(same))) {
             same++;
         }
         if (same == checked.size() && same == read.size()) {

@@ -86,7 +86,7 @@ public final class ConfigurationSnapshot {
         return new ConfigurationSnapshot(sources.withOverrides(OPERATOR, new LinkedHashMap<>(values)), List.of());
     }
 
-    /** Whether both are the result of one read. */
+    /** Whether both have the same sources: no file changed between their reads. */
     public boolean hasSourcesOf(ConfigurationSnapshot other) {
         return sources == other.sources;
     }

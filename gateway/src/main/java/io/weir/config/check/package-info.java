@@ -45,9 +45,10 @@
  *       valid values, which are already converted.
  *   <li>{@link io.weir.config.check.RoutesBinder} binds Spring Cloud Gateway's properties at starts and
  *       reloads, with Spring Boot's binder, but in a time that is proportional to the number of routes.
- *   <li>{@link io.weir.config.check.CheckedConfiguration} gives a start the records, the index of settings
- *       and the texts of the files that the check has read, if Spring Boot has read the same values. If a
- *       file has changed between the two, the start binds its own values.
+ *   <li>{@link io.weir.config.check.CheckedConfiguration} gives a start the records, the tree of all
+ *       configured names and the texts of the files that the check has read, if Spring Boot has read the same
+ *       values. If a file has changed or appeared between the two, or an extension has added values, these
+ *       are checked, and the start binds them or fails.
  * </ol>
  *
  * <h2>Why this and not something else</h2>
@@ -107,6 +108,10 @@
  *   <li>A value that another source overrides is not checked; its name is.
  *   <li>A filter of an extension that needs a bean of a running gateway is checked at the start only.
  *   <li>Routes from other sources than properties are not checked.
+ *   <li>The check resolves placeholders, so {@code PID} and {@code spring.application.pid}, which Spring Boot
+ *       sets later, have their defaults.
+ *   <li>If a file changes between the check and the start, the second check does not find what only the text
+ *       of a YAML file shows: numbers in base 8 and 60.
  *   <li>For a file with a syntax error only the first error is reported, because the parser stops there.
  * </ul>
  */
