@@ -95,6 +95,10 @@ final class SlowReaderDetector {
     /** Bytes that are written but not yet flushed to the caller. */
     private long pendingBytes() {
         Channel channel = exchange.record().caller().channel();
+        if (!channel.isActive()) {
+            // It has no buffer any more, and no water marks.
+            return 0;
+        }
         ChannelOutboundBuffer buffer = channel.unsafe().outboundBuffer();
         if (buffer != null) {
             return buffer.totalPendingWriteBytes();

@@ -18,7 +18,9 @@ class SlowReaderDetectorTest {
 
     @AfterEach
     void flush() {
-        fixture.channel.flushOutbound();
+        if (fixture.channel.isOpen()) {
+            fixture.channel.flushOutbound();
+        }
         fixture.channel.releaseOutbound();
     }
 
@@ -89,6 +91,19 @@ class SlowReaderDetectorTest {
 
         fixture.channel.flushOutbound();
         assertThat(isStalled()).isFalse();
+        assertThat(fixture.engine.slowCallers().unreadBytes()).isZero();
+    }
+
+    @Test
+    void countsNoBytesOfAConnectionThatIsClosed() {
+        writes(100_000);
+        assertThat(isStalled()).isFalse();
+        assertThat(fixture.engine.slowCallers().unreadBytes()).isPositive();
+
+        assertThat(fixture.channel.close().isDone()).isTrue();
+
+        assertThat(isStalled()).isFalse();
+        assertThat(detector.isBehind(false)).isFalse();
         assertThat(fixture.engine.slowCallers().unreadBytes()).isZero();
     }
 
