@@ -29,8 +29,9 @@ import org.jspecify.annotations.Nullable;
 public final class Engine {
 
     /**
-     * Unread answers may take half of the direct memory. With the overhead of their buffers, that is below
-     * the share from which the gateway refuses requests: 72 % for sheddable ones, by default.
+     * Unread answers may take half of the direct memory, before those that are read at a crawl end. With the
+     * overhead of their buffers, that is below the share from which the gateway refuses requests: 72 % for
+     * sheddable ones, by default.
      */
     private static final int UNREAD_DIVISOR = 2;
 

@@ -66,7 +66,7 @@ final class HeldUpCall {
             return;
         }
         if (!admission.moveToStreams(evidence, attempt.backendNanos(now), now) && isFull(attempt.backend.bulkhead())) {
-            attempt.exchange.engine().slowCallers().endSlowest(attempt.backend.streams());
+            attempt.exchange.engine().slowCallers().endSlowest(attempt.backend.streams(), now);
         }
     }
 

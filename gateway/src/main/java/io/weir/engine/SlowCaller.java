@@ -8,13 +8,20 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A call that its caller holds up, from the first such moment until its end: the bytes that wait for the
- * caller, and the rate at which the caller moves bytes.
+ * caller, and the rate at which the caller moves bytes. It is among {@link SlowCallers} while the caller
+ * holds up the call.
  */
 // Concurrency: the event loop of the exchange writes; those that choose callers read the volatile fields.
 final class SlowCaller {
 
     /** The shortest time over which a rate is measured. */
     static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
+
+    /**
+     * The longest such time: a socket reports progress in steps of a third of its buffer, so that a caller
+     * that reads all the time seems to read nothing for a while.
+     */
+    static final long LONGEST_LOOK_NANOS = TimeUnit.SECONDS.toNanos(2);
 
     /** The rate of a caller that does not hold up its call, or not for long enough. */
     private static final double UNKNOWN = Double.POSITIVE_INFINITY;
@@ -35,7 +42,6 @@ final class SlowCaller {
     SlowCaller(Exchange exchange, SlowCallers all) {
         this.exchange = exchange;
         this.all = all;
-        all.add(this);
     }
 
     /** The call holds a permit of these streams from now on; null: of none any more. */
@@ -51,33 +57,57 @@ final class SlowCaller {
      * @param moved all bytes that the caller has sent and read so far
      */
     void look(boolean isBehind, long unread, long moved, long now) {
-        if (!isBehind || !wasBehind) {
+        if (isBehind && wasBehind) {
+            measure(moved, now);
+        } else {
             bytesPerSecond = UNKNOWN;
             movedBytes = moved;
             lookedAt = now;
-        } else if (now - lookedAt >= LOOK_NANOS) {
-            // The pending bytes include those of the protocol, so the difference may be negative.
-            double latest = Math.max(0, moved - movedBytes) * 1e9 / (now - lookedAt);
-            bytesPerSecond = bytesPerSecond == UNKNOWN ? latest : (bytesPerSecond + latest) / 2;
-            movedBytes = moved;
-            lookedAt = now;
         }
-        wasBehind = isBehind;
         count(unread);
+        if (isBehind != wasBehind) {
+            wasBehind = isBehind;
+            if (isBehind) {
+                all.add(this);
+            } else {
+                all.remove(this);
+            }
+        }
+        if (isBehind) {
+            // Also without new bytes: the rate of a reader may have become known only now.
+            all.freeMemory(now);
+        }
+    }
+
+    private void measure(long moved, long now) {
+        long passed = now - lookedAt;
+        if (passed < (moved > movedBytes ? LOOK_NANOS : LONGEST_LOOK_NANOS)) {
+            return;
+        }
+        // The pending bytes include those of the protocol, so the difference may be negative.
+        double latest = Math.max(0, moved - movedBytes) * 1e9 / passed;
+        bytesPerSecond = bytesPerSecond == UNKNOWN ? latest : (bytesPerSecond + latest) / 2;
+        movedBytes = moved;
+        lookedAt = now;
+    }
+
+    /** Whether the caller holds up the call, as far as it was last looked at. */
+    boolean isBehind() {
+        return wasBehind;
     }
 
     private void count(long unread) {
         long difference = unread - unreadBytes;
-        unreadBytes = unread;
         if (difference != 0) {
+            unreadBytes = unread;
             all.count(difference);
         }
     }
 
     /** Forgets the call, which has ended. */
     void end() {
-        all.remove(this);
         count(0);
+        all.remove(this);
     }
 
     // ---------------------------------------------------------------- from any thread
@@ -114,12 +144,12 @@ final class SlowCaller {
         }
         try {
             exchange.loop().execute(() -> {
-                if (needed == null || holds(needed)) {
+                // The call may have given back meanwhile what others need.
+                if (needed == null ? unreadBytes > 0 : holds(needed)) {
                     exchange.endTooSlow(why);
-                } else {
-                    // It has given the permit back meanwhile.
-                    chosen = 0;
                 }
+                // The exchange may continue, with a fallback for example.
+                chosen = 0;
             });
             return true;
         } catch (RejectedExecutionException e) {

@@ -484,6 +484,26 @@ final class ExchangeFixture {
         ((StoppableChannel) channel).stopped = true;
     }
 
+    /** How often the exchange's timer fires within a time. */
+    int timersWithin(Duration time) {
+        long end = now() + time.toNanos();
+        int timers = 0;
+        while (true) {
+            long next = channel.runScheduledPendingTasks();
+            assertThat(next).isPositive();
+            if (now() + next > end) {
+                return timers;
+            }
+            channel.advanceTimeBy(next, TimeUnit.NANOSECONDS);
+            timers++;
+        }
+    }
+
+    /** Runs an event before the event loop takes its next task, as if another thread caused it then. */
+    void beforeNextTask(Runnable event) {
+        ((StoppableChannel) channel).beforeNextTask = event;
+    }
+
     /** Like {@link #advance}, but the timer fires before the tasks that are already queued. */
     void advanceBeforeTasks(Duration time) {
         channel.advanceTimeBy(time.toNanos(), TimeUnit.NANOSECONDS);
@@ -673,6 +693,7 @@ final class ExchangeFixture {
 
         private final EventLoop stoppable;
         private boolean stopped;
+        private @Nullable Runnable beforeNextTask;
 
         StoppableChannel() {
             EventLoop loop = super.eventLoop();
@@ -682,6 +703,11 @@ final class ExchangeFixture {
                 }
                 if (stopped && method.getName().equals("execute")) {
                     throw new RejectedExecutionException("event executor terminated");
+                }
+                Runnable event = beforeNextTask;
+                if (event != null && method.getName().equals("execute")) {
+                    beforeNextTask = null;
+                    event.run();
                 }
                 try {
                     return method.invoke(loop, arguments);
