@@ -60,7 +60,7 @@ final class RequestBody extends Flux<ByteBuf> implements CoreSubscriber<Object>,
     }
 
     /** Whether the caller may send a little from time to time, for as long as it wants: a stream, or gRPC. */
-    private boolean isConversation() {
+    boolean isConversation() {
         return exchange.isStream() || Problem.isGrpc(exchange.record().caller().headers());
     }
 

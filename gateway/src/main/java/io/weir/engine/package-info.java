@@ -61,21 +61,29 @@
  * comes from callers who leave or send slowly, from the gateway's own errors and pauses, or from calls whose
  * permits the breaker has given back. Probes and streams hold no such permit.
  *
- * <p><b>Slow callers.</b> A caller must not hold a permit while it sends or reads slowly.
- * {@link io.weir.engine.ReadingAhead} reads the body before the exchange asks for a permit, up to a limit for
- * each exchange, and {@link io.weir.engine.ReadAheadBudget} bounds all exchanges together. A larger body, and
- * an answer that its caller does not read, hold a permit for at most 100 ms, or 10 ms while other calls wait
- * for one: then {@link io.weir.engine.HeldUpCall} moves the call to the compartment of streams, which is for
- * calls that last long. With 100 ms for all, 150 slow readers per second keep 18 permits busy that the
- * backend does not need; a limit of {@code auto} then stays below that, and the others wait. {@link
+ * <p><b>Slow callers.</b> A caller must not hold a permit while it sends or reads slowly. {@link
+ * io.weir.engine.ReadingAhead} reads the body before the exchange asks for a permit, up to a limit for each
+ * exchange, and {@link io.weir.engine.ReadAheadBudget} bounds all exchanges together. A caller that sends the
+ * rest of a larger body, or does not read its answer, may hold up a permit for 100 ms in total, and a reader
+ * for 10 ms while other calls wait for a permit: then {@link io.weir.engine.HeldUpCall} moves the call to the
+ * compartment of streams, which is for calls that last long. With 100 ms for all, 150 slow readers per second
+ * keep 18 permits busy that the backend does not need; a limit of {@code auto} then stays below that, and the
+ * others wait. Uploads keep their 100 ms, since a body of some hundred kilobytes takes longer than 10 ms over
+ * a usual network. A call moves only while it waits for its caller: while it waits for the backend, its
+ * permit stands for work of the backend, whatever the caller has done before. {@link
  * io.weir.engine.MinimumRate} detects callers that move a byte from time to time and so never reach an idle
- * time-out. Where the compartment is full and all permits are in use, or where unread answers take half of
- * the direct memory, {@link io.weir.engine.SlowCallers} ends the slowest calls. Only crawling calls end for a
- * permit: a usual download shares the permits with all other calls, since a broken answer costs its caller
- * more than a refusal. The rate is that of the last half seconds, because the buffers of sockets absorb the
- * first megabytes at any speed. Rejected alternatives: buffering whole bodies, as nginx does, needs files or
- * unbounded memory. Admitting every call before its body is read costs healthy calls their permits in a burst
- * of slow uploads.
+ * time-out.
+ *
+ * <p>Where the compartment is full and all permits are in use, or where unread answers take half of the
+ * direct memory, {@link io.weir.engine.SlowCallers} ends the slowest calls that crawl. A usual download
+ * shares the permits with all other calls, since a broken answer costs its caller more than a refusal; it
+ * ends only if unread answers take 7/8 of the direct memory. The rate is that of the last half seconds,
+ * because the buffers of sockets absorb the first megabytes at any speed. A socket reports in steps of a
+ * third of its buffer what its caller reads, so a caller counts as one that moves nothing after 2 s at the
+ * earliest. gRPC and streams may pause in sending for as long as they want. Where the bulkhead is not
+ * enforced, no call ends for a permit. Rejected alternatives: buffering whole bodies, as nginx does, needs
+ * files or unbounded memory. Admitting every call before its body is read costs healthy calls their permits
+ * in a burst of slow uploads.
  *
  * <p>Reactor Netty reads an answer ahead of a caller who reads slowly: at most 128 buffers, about 1 MB. A
  * window of {@code read-ahead} bytes was measured and not taken. It took 140 to 185 KiB for each unread

@@ -3,7 +3,9 @@ package io.weir.engine;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.withinPercentage;
 
+import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelException;
+import io.netty.channel.ChannelFuture;
 import io.netty.channel.ConnectTimeoutException;
 import io.netty.handler.codec.http.DefaultHttpHeaders;
 import java.net.SocketException;
@@ -304,6 +306,25 @@ class AttemptTest {
         assertThat(fixture.record().detail()).isEqualTo("the stream is idle");
         assertThat(fixture.record().answerBytes()).isEqualTo(2);
         assertThat(fixture.caller.received()).isEqualTo("begin 200, reset");
+    }
+
+    /** The caller's progress is checked 16 times per idle time-out. */
+    @Test
+    void isCheckedRarelyWhileAStreamIsIdleWhoseCallerHasReadEverything() {
+        fixture.withStreamRoute().start();
+        fixture.attempt().begins(200).moves(1, fixture.now());
+        ChannelFuture unread = fixture.channel.write(Unpooled.wrappedBuffer(new byte[1]));
+        assertThat(unread.isDone()).isFalse();
+        fixture.advance(ExchangeFixture.READ_IDLE.dividedBy(8));
+        assertThat(fixture.exchange().heldUp().isBehind()).isTrue();
+        fixture.channel.flushOutbound();
+        fixture.channel.releaseOutbound();
+        fixture.advance(ExchangeFixture.READ_IDLE.dividedBy(8));
+        assertThat(fixture.exchange().heldUp().isBehind()).isFalse();
+
+        assertThat(fixture.timersWithin(ExchangeFixture.READ_IDLE.dividedBy(2))).isLessThanOrEqualTo(8);
+        fixture.finish();
+        fixture.assertEndedCleanly();
     }
 
     @Test

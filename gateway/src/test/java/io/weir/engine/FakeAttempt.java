@@ -45,6 +45,7 @@ final class FakeAttempt extends Attempt {
 
     private final long startedAt;
     private long heldUpSince;
+    private long uploadNanos;
     private long movedAt = Long.MIN_VALUE;
     private boolean isAggregating;
     private boolean isDraining;
@@ -70,6 +71,13 @@ final class FakeAttempt extends Attempt {
         isWaitingForUpload = true;
         movedAt = startedAt;
         return connects();
+    }
+
+    /** The gateway waits for the body no more. The time for which it has waited stays. */
+    FakeAttempt hasBody(long now) {
+        uploadNanos = callerNanos(now);
+        isWaitingForUpload = false;
+        return this;
     }
 
     /** The request is sent, with as much of its body as the backend takes. */
@@ -225,7 +233,7 @@ final class FakeAttempt extends Attempt {
 
     @Override
     long callerNanos(long now) {
-        return (isWaitingForUpload ? now - startedAt : 0) + (isHeldUp ? now - heldUpSince : 0);
+        return uploadNanos + (isWaitingForUpload ? now - startedAt : 0) + (isHeldUp ? now - heldUpSince : 0);
     }
 
     @Override

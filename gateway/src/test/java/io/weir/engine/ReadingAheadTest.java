@@ -13,6 +13,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class ReadingAheadTest {
 
@@ -447,7 +448,7 @@ class ReadingAheadTest {
         assertThat(fixture.bulkhead.queued()).isOne();
 
         fixture.attempt().begins(200).isHeldUp = true;
-        fixture.advance(Duration.ofNanos(HeldUpCall.PATIENCE_IF_CALLS_WAIT_NANOS));
+        fixture.advance(Duration.ofNanos(HeldUpCall.PERIOD_IF_CALLS_WAIT_NANOS));
         fixture.channel.runPendingTasks();
 
         assertThat(fixture.streams.inUse()).isOne();
@@ -456,6 +457,95 @@ class ReadingAheadTest {
         second.exchange.callerLeft();
         fixture.exchange().callerLeft();
         assertThat(fixture.bulkhead.inUse()).isZero();
+        assertThat(fixture.streams.inUse()).isZero();
+    }
+
+    /** The permit stands for work of the backend, whatever the caller has done before. */
+    @Test
+    void keepsACallInTheBulkheadThatItsCallerHeldUpBefore() {
+        fixture.routeLimit.resize(2, 0);
+        fixture.start();
+        upload.sends(ENOUGH);
+        FakeAttempt attempt = fixture.attempt().waitsForBody();
+        fixture.advance(Duration.ofMillis(60));
+        upload.ends();
+        attempt.hasBody(fixture.now()).sendsBody(10);
+        SecondCall second = new SecondCall();
+        second.upload.ends();
+        assertThat(fixture.bulkhead.queued()).isOne();
+
+        fixture.advance(Duration.ofMillis(45));
+        assertThat(fixture.streams.inUse()).isZero();
+        attempt.begins(200);
+        fixture.advance(Duration.ofMillis(50));
+        assertThat(fixture.bulkhead.queued()).isOne();
+        assertThat(fixture.streams.inUse()).isZero();
+
+        second.exchange.callerLeft();
+        fixture.exchange().callerLeft();
+        assertThat(fixture.bulkhead.inUse()).isZero();
+        assertThat(fixture.streams.inUse()).isZero();
+    }
+
+    @Test
+    void keepsACallInTheBulkheadThatItsCallerHoldsUpNoMore() {
+        assertThat(fixture.streams.tryAcquire()).isTrue();
+        fixture.start();
+        upload.sends(ENOUGH);
+        FakeAttempt attempt = fixture.attempt().waitsForBody();
+        fixture.advance(Duration.ofMillis(140));
+        upload.ends();
+        attempt.hasBody(fixture.now()).sendsBody(10);
+        fixture.streams.release();
+
+        fixture.advance(Duration.ofMillis(200));
+        assertThat(fixture.bulkhead.inUse()).isOne();
+        attempt.begins(200);
+        fixture.advance(Duration.ofMillis(200));
+        assertThat(fixture.bulkhead.inUse()).isOne();
+        assertThat(fixture.streams.inUse()).isZero();
+        fixture.finish();
+        fixture.assertEndedCleanly();
+    }
+
+    /** Every answer that takes longer is checked so often while calls wait. */
+    @Test
+    void checksAnAnswerThatNothingHoldsUpEvery25Milliseconds() {
+        fixture.routeLimit.resize(2, 0);
+        fixture.start();
+        upload.ends();
+        SecondCall second = new SecondCall();
+        second.upload.ends();
+        assertThat(fixture.bulkhead.queued()).isOne();
+        fixture.attempt().begins(200);
+        fixture.advance(Duration.ofMillis(1));
+
+        assertThat(fixture.timersWithin(Duration.ofMillis(90))).isLessThanOrEqualTo(4);
+        assertThat(fixture.bulkhead.queued()).isOne();
+        second.exchange.callerLeft();
+        fixture.finish();
+    }
+
+    /** A body of some hundred kilobytes takes longer than 10 ms over a usual network. */
+    @Test
+    void movesAnUploadNoSoonerWhileAnotherCallWaits() {
+        fixture.routeLimit.resize(2, 0);
+        fixture.start();
+        upload.sends(ENOUGH);
+        fixture.attempt().waitsForBody();
+        SecondCall second = new SecondCall();
+        second.upload.ends();
+        assertThat(fixture.bulkhead.queued()).isOne();
+
+        fixture.advance(Duration.ofMillis(90));
+        fixture.exchange().timePassed();
+        assertThat(fixture.bulkhead.queued()).isOne();
+        assertThat(fixture.streams.inUse()).isZero();
+        second.exchange.callerLeft();
+
+        fixture.advance(Duration.ofMillis(10));
+        assertThat(fixture.streams.inUse()).isOne();
+        fixture.exchange().callerLeft();
         assertThat(fixture.streams.inUse()).isZero();
     }
 
@@ -501,6 +591,80 @@ class ReadingAheadTest {
 
         fixture.assertEndedCleanly();
         assertThat(fixture.breakerCounts()).isEqualTo("0/0");
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void endsACrawlingCallForAPermitOnlyIfTheBulkheadIsEnforced(boolean enforced) {
+        if (!enforced) {
+            fixture.withoutEnforcement();
+        }
+        SecondCall crawling = new SecondCall();
+        moveToStreams(crawling.exchange);
+        fixture.start();
+        upload.sends(ENOUGH);
+        fixture.attempt().waitsForBody();
+        fixture.advance(Duration.ofMillis(150));
+
+        assertThat(crawling.caller.received()).isEqualTo(enforced ? "refuse client-too-slow" : "nothing");
+        fixture.exchange().callerLeft();
+        crawling.exchange.callerLeft();
+        assertThat(fixture.bulkhead.inUse()).isZero();
+    }
+
+    /** The call of a caller that crawls takes the only permit of the streams. */
+    private void moveToStreams(Exchange exchange) {
+        assertThat(fixture.streams.tryAcquire()).isTrue();
+        long begin = fixture.now() - Duration.ofSeconds(3).toNanos();
+        exchange.heldUp().movedTo(fixture.streams);
+        exchange.heldUp().look(true, 0, 0, begin);
+        exchange.heldUp().look(true, 0, 0, begin + SlowCaller.LONGEST_LOOK_NANOS);
+        assertThat(exchange.heldUp().bytesPerSecond()).isZero();
+    }
+
+    /** Its caller may pause for as long as it wants. */
+    @Test
+    void neverTakesAGrpcUploadForSlow() {
+        fixture.caller.headers.set("content-type", "application/grpc");
+        fixture.start();
+        FakeAttempt attempt = fixture.attempt().waitsForBody().sendsBody(100);
+        for (int i = 0; i < 3; i++) {
+            fixture.advance(Duration.ofMillis(600));
+            upload.sends("x");
+            attempt.moves(0, fixture.now());
+        }
+
+        assertThat(fixture.streams.inUse()).isOne();
+        assertThat(fixture.exchange().heldUp().isBehind()).isFalse();
+        assertThat(fixture.engine.slowCallers().endSlowest(fixture.streams, fixture.now()))
+                .isFalse();
+        fixture.finish();
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("200");
+    }
+
+    @Test
+    void looksAtAMovedUploadAlsoIfItsCallerHoldsItUpAgainLater() {
+        // An open breaker judges no calls, so nothing else is due.
+        fixture.health.forceOpen();
+        fixture.withoutEnforcement().start();
+        upload.sends(ENOUGH);
+        FakeAttempt attempt = fixture.attempt().waitsForBody().sendsBody(1);
+        fixture.advance(Duration.ofNanos(HeldUpCall.PATIENCE_NANOS));
+        assertThat(fixture.streams.inUse()).isOne();
+        attempt.hasBody(fixture.now());
+        fixture.advance(Duration.ofNanos(SlowCaller.LOOK_NANOS));
+        SlowCaller slow = fixture.exchange().heldUp();
+        assertThat(slow.isBehind()).isFalse();
+
+        attempt.isWaitingForUpload = true;
+        attempt.moves(0, fixture.now());
+        fixture.advance(Duration.ofNanos(SlowCaller.LOOK_NANOS));
+
+        assertThat(slow.isBehind()).isTrue();
+        upload.ends();
+        fixture.finish();
+        fixture.assertEndedCleanly();
     }
 
     @Test
