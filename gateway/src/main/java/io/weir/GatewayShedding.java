@@ -1,8 +1,13 @@
 package io.weir;
 
+import io.netty.channel.Channel;
 import io.netty.channel.EventLoop;
+import io.netty.handler.codec.http.HttpHeaders;
+import io.netty.handler.codec.http2.Http2Headers;
 import io.weir.door.LiveRoutes;
+import io.weir.door.PriorityHeader;
 import io.weir.door.Routes;
+import io.weir.edge.CallerPeer;
 import io.weir.edge.EdgeShedding;
 import io.weir.engine.Route;
 import io.weir.limit.Priority;
@@ -15,36 +20,47 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.ObjectProvider;
 
 /**
- * Lets the {@link OverloadGuard} refuse requests at the edge, and tells it whether all routes have the same
- * priority, so that a request's class is known before its route.
+ * Lets the {@link OverloadGuard} refuse requests at the edge. A request's class is known before its route if
+ * a trusted proxy has set it, or if all routes have the same priority.
  */
 // Concurrency: called on all event loops. Two loops that see new routes at the same time set the same value.
 final class GatewayShedding implements EdgeShedding {
 
     private final OverloadGuard guard;
     private final ObjectProvider<LiveRoutes> routes;
-    private final boolean hasPriorityHeader;
+    private final @Nullable PriorityHeader priorityHeader;
     private volatile @Nullable Routes known;
 
     /**
      * The shedding of the gateway's own server.
      *
      * @param routes created later than the server
-     * @param hasPriorityHeader whether trusted proxies can set the priority of a request
+     * @param priorityHeader the field in which trusted proxies set the priority of a request; null: none
      */
-    GatewayShedding(OverloadGuard guard, ObjectProvider<LiveRoutes> routes, boolean hasPriorityHeader) {
+    GatewayShedding(OverloadGuard guard, ObjectProvider<LiveRoutes> routes, @Nullable PriorityHeader priorityHeader) {
         this.guard = guard;
         this.routes = routes;
-        this.hasPriorityHeader = hasPriorityHeader;
+        this.priorityHeader = priorityHeader;
     }
 
     @Override
-    public @Nullable Refusal refusal(EventLoop loop) {
+    public @Nullable Refusal refusal(Channel connection, HttpHeaders headers) {
+        PriorityHeader field = guard.isAnyLoopShedding() ? priorityHeader : null;
+        return refusal(connection.eventLoop(), field == null ? null : field.peek(headers, CallerPeer.of(connection)));
+    }
+
+    @Override
+    public @Nullable Refusal refusal(Channel connection, Http2Headers headers) {
+        PriorityHeader field = guard.isAnyLoopShedding() ? priorityHeader : null;
+        return refusal(connection.eventLoop(), field == null ? null : field.peek(headers, CallerPeer.of(connection)));
+    }
+
+    private @Nullable Refusal refusal(EventLoop loop, @Nullable Priority requested) {
         if (guard.isAnyLoopShedding()) {
             learnPriorities();
         }
         // It counts each request: a delay that few requests cannot cause sheds nothing.
-        return guard.refusesHead(loop)
+        return guard.refusesHead(loop, requested)
                 ? new Refusal(
                         Reason.GATEWAY_OVERLOADED,
                         null,
@@ -56,7 +72,7 @@ final class GatewayShedding implements EdgeShedding {
     private void learnPriorities() {
         Routes current = routes.getObject().get();
         if (current != known) {
-            guard.setOnlyPriority(hasPriorityHeader ? null : onlyPriority(current));
+            guard.setOnlyPriority(onlyPriority(current));
             known = current;
         }
     }

@@ -13,6 +13,7 @@ import io.weir.door.GeneralDoor;
 import io.weir.door.HostPredicateFactory;
 import io.weir.door.HttpsRedirect;
 import io.weir.door.LiveRoutes;
+import io.weir.door.PriorityHeader;
 import io.weir.door.RefusalHandler;
 import io.weir.door.RouteCompiler;
 import io.weir.door.Routes;
@@ -320,8 +321,7 @@ class RoutingConfiguration {
             SslBundles sslBundles,
             ObjectProvider<LiveRoutes> routes,
             ObjectProvider<FrontDoor> door) {
-        boolean hasPriorityHeader = properties.edge().priorityHeader() != null;
-        GatewayShedding shedding = new GatewayShedding(guard, routes, hasPriorityHeader);
+        GatewayShedding shedding = new GatewayShedding(guard, routes, PriorityHeader.of(properties.edge(), recorder));
         return new EdgeServer(
                 new EdgeServerCustomizer(properties.edge(), drain, clients, recorder, shedding), sslBundles, door);
     }
@@ -338,7 +338,7 @@ class RoutingConfiguration {
             ServerProperties server,
             Environment environment) {
         EdgeProperties edge = properties.edge();
-        GatewayShedding shedding = new GatewayShedding(guard, routes, edge.priorityHeader() != null);
+        GatewayShedding shedding = new GatewayShedding(guard, routes, PriorityHeader.of(edge, recorder));
         int port = Objects.requireNonNull(edge.redirectPort(), "redirectPort");
         return new RedirectServer(
                 EdgeServerCustomizer.ofRedirects(edge, drain, clients, recorder, shedding),

@@ -95,8 +95,7 @@ public final class FrontDoor implements HttpHandler {
         this.generalDoor = generalDoor;
         this.properties = properties;
         this.forwarding = new Forwarding(properties);
-        String header = properties.priorityHeader();
-        this.priorityHeader = header == null ? null : new PriorityHeader(header, forwarding, listener);
+        this.priorityHeader = PriorityHeader.of(properties, listener);
         this.readIdleNanos = properties.readIdleTimeout().toNanos();
         this.clients = clients;
         this.virtualHosts = virtualHosts;

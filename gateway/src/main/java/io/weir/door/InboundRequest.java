@@ -177,8 +177,7 @@ final class InboundRequest implements RequestFacts {
         if (!engine.isAnyLoopShedding()) {
             return null;
         }
-        Priority requested = requestedPriority();
-        return engine.refusalByDelay(channel.eventLoop(), requested == null ? route.priority() : requested);
+        return engine.refusalByDelay(channel.eventLoop(), requestedPriority(), route.priority());
     }
 
     /** The tenant that the request belongs to; null: none. */

@@ -1,7 +1,9 @@
 package io.weir.door;
 
 import io.netty.handler.codec.http.HttpHeaders;
+import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
+import io.weir.edge.EdgeProperties;
 import io.weir.edge.Forwarding;
 import io.weir.edge.OtherSpellings;
 import io.weir.limit.Priority;
@@ -18,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  * first. The field towards the backend always has the priority that the gateway has used, so no forged value
  * passes.
  */
-final class PriorityHeader {
+public final class PriorityHeader {
 
     private static final List<Priority> PRIORITIES = List.of(Priority.values());
     private static final List<AsciiString> WORDS = PRIORITIES.stream()
@@ -44,6 +46,12 @@ final class PriorityHeader {
         this.listener = listener;
     }
 
+    /** The field that is configured; null: none. */
+    public static @Nullable PriorityHeader of(EdgeProperties properties, DoorListener listener) {
+        String name = properties.priorityHeader();
+        return name == null ? null : new PriorityHeader(name, new Forwarding(properties), listener);
+    }
+
     /**
      * The priority of a request; null: the peer is not trusted, the field is missing, or its value is no
      * priority. More than one value is no priority: a proxy that adds its field leaves the caller's in place.
@@ -52,19 +60,30 @@ final class PriorityHeader {
      */
     @Nullable
     Priority read(HttpHeaders fromCaller, @Nullable InetSocketAddress peer) {
-        if (peer == null || !forwarding.isTrusted(peer)) {
-            return null;
-        }
-        Iterator<? extends CharSequence> values = fromCaller.valueCharSequenceIterator(name);
-        if (!values.hasNext()) {
-            return null;
-        }
-        Priority priority = parse(values.next());
-        if (priority == null || values.hasNext()) {
+        Priority priority = peek(fromCaller, peer);
+        if (priority == null && isTrusted(peer) && fromCaller.contains(name)) {
             listener.priorityIgnored();
-            return null;
         }
         return priority;
+    }
+
+    /** {@link #read} for a request that is read again: a value that is no priority is not counted. */
+    public @Nullable Priority peek(HttpHeaders fromCaller, @Nullable InetSocketAddress peer) {
+        return isTrusted(peer) ? only(fromCaller.valueCharSequenceIterator(name)) : null;
+    }
+
+    /** {@link #peek(HttpHeaders, InetSocketAddress)} for HTTP/2. */
+    public @Nullable Priority peek(Http2Headers fromCaller, @Nullable InetSocketAddress peer) {
+        return isTrusted(peer) ? only(fromCaller.valueIterator(name)) : null;
+    }
+
+    private boolean isTrusted(@Nullable InetSocketAddress peer) {
+        return peer != null && forwarding.isTrusted(peer);
+    }
+
+    private static @Nullable Priority only(Iterator<? extends CharSequence> values) {
+        Priority priority = values.hasNext() ? parse(values.next()) : null;
+        return values.hasNext() ? null : priority;
     }
 
     private static @Nullable Priority parse(CharSequence value) {

@@ -1,20 +1,28 @@
 package io.weir.edge;
 
+import io.netty.channel.Channel;
 import io.netty.channel.EventLoop;
+import io.netty.handler.codec.http.HttpHeaders;
+import io.netty.handler.codec.http2.Http2Headers;
 import io.weir.outcome.Refusal;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The gateway's protection of its event loops, as far as the edge enforces it: requests are refused at their
  * decoded head, and new connections wait. All methods but {@link #isShedding} are called on the event loop
- * that they name.
+ * that they name, or that of the channel.
  */
 public interface EdgeShedding {
 
     /** Never sheds. */
     EdgeShedding NONE = new EdgeShedding() {
         @Override
-        public @Nullable Refusal refusal(EventLoop loop) {
+        public @Nullable Refusal refusal(Channel connection, HttpHeaders headers) {
+            return null;
+        }
+
+        @Override
+        public @Nullable Refusal refusal(Channel connection, Http2Headers headers) {
             return null;
         }
 
@@ -36,7 +44,11 @@ public interface EdgeShedding {
      * The refusal of a request whose head is decoded; null: it is passed on. Called once for each request.
      */
     @Nullable
-    Refusal refusal(EventLoop loop);
+    Refusal refusal(Channel connection, HttpHeaders headers);
+
+    /** {@link #refusal(Channel, HttpHeaders)} for HTTP/2. */
+    @Nullable
+    Refusal refusal(Channel connection, Http2Headers headers);
 
     /** Whether at least one event loop sheds. */
     boolean isShedding();

@@ -111,7 +111,7 @@ final class Http1Guard extends ChannelDuplexHandler implements CallerConnection.
         }
         if (state.openRequests() == 0) {
             // A request behind others keeps its place: it is passed on.
-            Refusal overloaded = rules.shedding().refusal(context.channel().eventLoop());
+            Refusal overloaded = rules.shedding().refusal(context.channel(), request.headers());
             if (overloaded != null) {
                 shed(context, request, overloaded);
                 return;

@@ -139,8 +139,7 @@ final class Http2Guard extends ChannelDuplexHandler implements CallerConnection.
             return;
         }
         Refusal bad = Http2RequestChecks.check(head.headers(), rules);
-        Refusal refusal =
-                bad == null ? rules.shedding().refusal(context.channel().eventLoop()) : bad;
+        Refusal refusal = bad == null ? rules.shedding().refusal(context.channel(), head.headers()) : bad;
         if (refusal != null) {
             refuse(context, head, refusal);
         } else {

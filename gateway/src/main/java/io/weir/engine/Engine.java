@@ -94,9 +94,11 @@ public final class Engine {
     /**
      * The refusal of a request because of its event loop's delay, if its class was not known at its head;
      * null: the request may proceed. On its event loop, once for each request.
+     *
+     * @param requested the priority that a trusted proxy has set; null: none
      */
-    public @Nullable Refusal refusalByDelay(EventLoop loop, Priority priority) {
-        return overload.refusesRequest(loop, priority)
+    public @Nullable Refusal refusalByDelay(EventLoop loop, @Nullable Priority requested, Priority ofRoute) {
+        return overload.refusesRequest(loop, requested, ofRoute)
                 ? new Refusal(Reason.GATEWAY_OVERLOADED, null, RetryAfter.millis(0, random()))
                 : null;
     }

@@ -73,9 +73,9 @@ public final class OverloadGuard {
     }
 
     /**
-     * Sets the class of all requests, so that {@link #refusesHead} can decide before the route is known.
+     * Sets the class of all routes, so that {@link #refusesHead} can decide before the route is known.
      *
-     * @param priority null: requests have different classes
+     * @param priority null: routes have different classes
      */
     public void setOnlyPriority(@Nullable Priority priority) {
         onlyPriority = priority;
@@ -86,8 +86,9 @@ public final class OverloadGuard {
      * request, on its event loop.
      *
      * @param loop the event loop of the caller's connection; the delay of other loops does not matter
+     * @param requested the class that the request's head asks for; null: that of its route
      */
-    public boolean refusesHead(Executor loop) {
+    public boolean refusesHead(Executor loop, @Nullable Priority requested) {
         LoopDelay delay = loops.get(loop);
         if (delay == null) {
             return false;
@@ -96,24 +97,27 @@ public final class OverloadGuard {
         if (sheddingLoops.get() == 0) {
             return false;
         }
-        Priority only = onlyPriority;
-        if (only == null) {
+        Priority known = requested == null ? onlyPriority : requested;
+        if (known == null) {
             // The class is not known yet. Beyond the hard limit it does not matter.
             return delay.refusesAll() && count(ShedCause.DELAY, Priority.NORMAL);
         }
-        return delay.refuses(only) && count(ShedCause.DELAY, only);
+        return delay.refuses(known) && count(ShedCause.DELAY, known);
     }
 
     /**
      * Whether a request whose class is known now is refused because of its event loop's delay: only if
      * {@link #refusesHead} could not decide. Call it once for each request, on its event loop.
+     *
+     * @param requested the class that the request's head asks for; null: that of its route
+     * @param ofRoute the class of the route
      */
-    public boolean refusesRequest(Executor loop, Priority priority) {
-        if (sheddingLoops.get() == 0 || onlyPriority != null) {
+    public boolean refusesRequest(Executor loop, @Nullable Priority requested, Priority ofRoute) {
+        if (sheddingLoops.get() == 0 || requested != null || onlyPriority != null) {
             return false;
         }
         LoopDelay delay = loops.get(loop);
-        return delay != null && delay.refuses(priority) && count(ShedCause.DELAY, priority);
+        return delay != null && delay.refuses(ofRoute) && count(ShedCause.DELAY, ofRoute);
     }
 
     /**

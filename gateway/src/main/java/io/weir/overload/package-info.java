@@ -17,10 +17,11 @@
  * is refused, not even beyond the hard limit: they cannot be the cause of the delay. A gateway that loaded
  * classes for its first calls, at 50 requests per second, refused four of them.
  *
- * <p><b>Early and cheap.</b> If all routes have the same priority, a request is refused at its decoded head,
- * before Reactor Netty, Spring and the route's match see it. Otherwise its class has to be known first: it is
- * refused after the match, before there is an exchange. Beyond the hard limit ({@code max-event-loop-delay})
- * the class does not matter, and every request is refused at its head. Each request is judged once.
+ * <p><b>Early and cheap.</b> If all routes have the same priority, or a trusted proxy has set that of the
+ * request, it is refused at its decoded head, before Reactor Netty, Spring and the route's match see it.
+ * Otherwise its class has to be known first: it is refused after the match, before there is an exchange.
+ * Beyond the hard limit ({@code max-event-loop-delay}) the class does not matter, and every request is
+ * refused at its head. Each request is judged once.
  *
  * <p><b>By class.</b> The share falls on sheddable requests first, then on normal, last on critical ones. The
  * exchanges in flight and the memory are bounds and no latencies, so these classes have thresholds: 80 %, 95

@@ -4,12 +4,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.netty.handler.codec.http.DefaultHttpHeaders;
 import io.netty.handler.codec.http.HttpHeaders;
+import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.handler.codec.http2.Http2Headers;
 import io.weir.edge.EdgeProperties;
 import io.weir.edge.Forwarding;
 import io.weir.limit.Priority;
 import io.weir.outcome.Refusal;
 import java.net.InetSocketAddress;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -28,6 +31,20 @@ class PriorityHeaderTest {
     @CsvSource({"critical, CRITICAL", "normal, NORMAL", "sheddable, SHEDDABLE", "Critical, CRITICAL"})
     void readsTheWordOfATrustedProxy(String word, Priority priority) {
         assertThat(header.read(head(word), PROXY)).isEqualTo(priority);
+        assertThat(ignored.count).isZero();
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            nullValues = "-",
+            value = {"critical, CRITICAL", "Sheddable, SHEDDABLE", "urgent, -", "'', -"})
+    void countsNothingThatIsReadAgain(String word, @Nullable Priority priority) {
+        assertThat(header.peek(head(word), PROXY)).isEqualTo(priority);
+        assertThat(header.peek(head(word), STRANGER)).isNull();
+        assertThat(header.peek(head(word).add("x-priority", "critical"), PROXY)).isNull();
+        Http2Headers http2 = new DefaultHttp2Headers().add("x-priority", word);
+        assertThat(header.peek(http2, PROXY)).isEqualTo(priority);
+        assertThat(header.peek(http2, STRANGER)).isNull();
         assertThat(ignored.count).isZero();
     }
 

@@ -1,6 +1,9 @@
 package io.weir.edge;
 
+import io.netty.channel.Channel;
 import io.netty.channel.EventLoop;
+import io.netty.handler.codec.http.HttpHeaders;
+import io.netty.handler.codec.http2.Http2Headers;
 import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
 import java.util.Map;
@@ -20,7 +23,12 @@ final class SwitchedShedding implements EdgeShedding {
     private final Map<Runnable, EventLoop> loops = new ConcurrentHashMap<>();
 
     @Override
-    public @Nullable Refusal refusal(EventLoop loop) {
+    public @Nullable Refusal refusal(Channel connection, HttpHeaders headers) {
+        return isOn ? OVERLOADED : null;
+    }
+
+    @Override
+    public @Nullable Refusal refusal(Channel connection, Http2Headers headers) {
         return isOn ? OVERLOADED : null;
     }
 

@@ -58,10 +58,10 @@ class OverloadGuardTest {
         OverloadGuard guard = overloaded(100);
         long before = guard.refused(ShedCause.DELAY, Priority.NORMAL);
 
-        assertThat(guard.refusesHead(loop)).isTrue();
+        assertThat(guard.refusesHead(loop, null)).isTrue();
         assertThat(guard.refused(ShedCause.DELAY, Priority.NORMAL)).isEqualTo(before + 1);
         // Each request is judged once.
-        assertThat(guard.refusesRequest(loop, Priority.NORMAL)).isFalse();
+        assertThat(guard.refusesRequest(loop, null, Priority.NORMAL)).isFalse();
         assertThat(guard.isAnyLoopShedding()).isTrue();
     }
 
@@ -70,11 +70,26 @@ class OverloadGuardTest {
         OverloadGuard guard = overloaded(100);
         guard.setOnlyPriority(null);
 
-        assertThat(guard.refusesHead(loop)).isFalse();
-        assertThat(guard.refusesRequest(loop, Priority.NORMAL)).isTrue();
-        assertThat(guard.refusesRequest(loop, Priority.SHEDDABLE)).isTrue();
-        assertThat(guard.refusesRequest(loop, Priority.CRITICAL)).isFalse();
+        assertThat(guard.refusesHead(loop, null)).isFalse();
+        assertThat(guard.refusesRequest(loop, null, Priority.NORMAL)).isTrue();
+        assertThat(guard.refusesRequest(loop, null, Priority.SHEDDABLE)).isTrue();
+        assertThat(guard.refusesRequest(loop, null, Priority.CRITICAL)).isFalse();
         assertThat(guard.refused(ShedCause.DELAY, Priority.SHEDDABLE)).isEqualTo(1);
+    }
+
+    @Test
+    void refusesAtTheHeadByTheClassThatItAsksFor() {
+        OverloadGuard guard = overloaded(100);
+        guard.setOnlyPriority(null);
+
+        assertThat(guard.refusesHead(loop, Priority.NORMAL)).isTrue();
+        assertThat(guard.refusesHead(loop, Priority.CRITICAL)).isFalse();
+        // Each request is judged once.
+        assertThat(guard.refusesRequest(loop, Priority.NORMAL, Priority.SHEDDABLE))
+                .isFalse();
+        guard.setOnlyPriority(Priority.NORMAL);
+        assertThat(guard.refusesHead(loop, Priority.CRITICAL)).isFalse();
+        assertThat(guard.refused(ShedCause.DELAY, Priority.CRITICAL)).isZero();
     }
 
     @Test
@@ -82,16 +97,17 @@ class OverloadGuardTest {
         OverloadGuard guard = overloaded(300);
         guard.setOnlyPriority(null);
 
-        assertThat(guard.refusesHead(loop)).isTrue();
+        assertThat(guard.refusesHead(loop, null)).isTrue();
     }
 
     @Test
     void refusesNothingOnOtherLoops() {
         OverloadGuard guard = overloaded(300);
 
-        assertThat(guard.refusesHead(Runnable::run)).isFalse();
+        assertThat(guard.refusesHead(Runnable::run, null)).isFalse();
         guard.setOnlyPriority(null);
-        assertThat(guard.refusesRequest(Runnable::run, Priority.SHEDDABLE)).isFalse();
+        assertThat(guard.refusesRequest(Runnable::run, null, Priority.SHEDDABLE))
+                .isFalse();
     }
 
     @Test
@@ -114,7 +130,7 @@ class OverloadGuardTest {
         sampler.startLoops();
         for (int i = 0; i < 5; i++) {
             loop.iterate(millis);
-            IntStream.range(0, 20).forEach(_ -> guard.refusesHead(loop));
+            IntStream.range(0, 20).forEach(_ -> guard.refusesHead(loop, null));
         }
         loop.iterate(millis);
         return guard;

@@ -51,6 +51,7 @@ class OverloadIT extends GatewayTests {
         backend = TestBackend.healthy();
         gateway = TestGateway.setup()
                 .weir("overload: { max-in-flight: 20, target-event-loop-delay: 10ms, max-event-loop-delay: 250ms }")
+                .weir("edge: { priority-header: X-Priority, trusted-proxies: [127.0.0.1] }")
                 .backend(
                         "orders",
                         backend.uri(),
@@ -175,6 +176,39 @@ class OverloadIT extends GatewayTests {
         gateway.assertNothingHeld();
     }
 
+    /** A request of no route that is not refused at its head gets 404. */
+    @Test
+    void refusesAtTheHeadByThePriorityThatATrustedProxyHasSet() throws Exception {
+        calls.release();
+        OverloadGuard guard = gateway.bean(OverloadGuard.class);
+        List<TestCaller> callers = connect(Door.COMPILED);
+        AtomicBoolean isOver = new AtomicBoolean();
+        EventLoop late = loops().next();
+        delay(late, 100, () -> requests(guard, late), isOver);
+        try {
+            await().until(() -> guard.share() == 1);
+            List<Integer> sheddable = statuses(callers, "X-Priority: sheddable");
+            assertThat(sheddable).contains(503).allMatch(status -> status == 503 || status == 404);
+            assertThat(statuses(callers)).containsOnly(404);
+            assertThat(statuses(callers, "X-Priority: urgent")).containsOnly(404);
+        } finally {
+            isOver.set(true);
+        }
+        await().until(() -> !guard.isOverloaded());
+        for (TestCaller caller : callers) {
+            caller.close();
+        }
+    }
+
+    /** The statuses of requests of no route, one of each caller. */
+    private static List<Integer> statuses(List<TestCaller> callers, String... fields) {
+        return callers.stream()
+                .map(caller -> ask(caller, "/nowhere", fields))
+                .map(CompletableFuture::join)
+                .map(TestCaller.Answer::status)
+                .toList();
+    }
+
     /** The callers' own requests are counted, also while no event loop sheds. */
     @Test
     void refusesRequestsThatAreTheCauseOfAStandingDelay() throws Exception {
@@ -206,7 +240,7 @@ class OverloadIT extends GatewayTests {
     /** As many normal requests as can be the cause of a delay. Returns how many of them are refused. */
     private static long requests(OverloadGuard guard, EventLoop late) {
         return IntStream.range(0, 20)
-                .filter(_ -> guard.refusesHead(late) || guard.refusesRequest(late, Priority.NORMAL))
+                .filter(_ -> guard.refusesHead(late, null) || guard.refusesRequest(late, null, Priority.NORMAL))
                 .count();
     }
 
@@ -331,8 +365,8 @@ class OverloadIT extends GatewayTests {
         });
     }
 
-    private static CompletableFuture<TestCaller.Answer> ask(TestCaller caller, String path) {
-        return inBackground(() -> caller.request("GET", path));
+    private static CompletableFuture<TestCaller.Answer> ask(TestCaller caller, String path, String... fields) {
+        return inBackground(() -> caller.request("GET", path, fields));
     }
 
     private static <T> CompletableFuture<T> inBackground(Callable<T> task) {

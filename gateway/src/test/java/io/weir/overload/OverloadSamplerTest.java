@@ -168,7 +168,7 @@ class OverloadSamplerTest {
     /** Whether a normal request on this loop is refused. */
     private boolean refuses(Executor loop) {
         // Fewer would not be the cause of a delay.
-        return IntStream.range(0, 20).filter(_ -> guard.refusesHead(loop)).count() > 0;
+        return IntStream.range(0, 20).filter(_ -> guard.refusesHead(loop, null)).count() > 0;
     }
 
     private static List<Thread> samplers() {
