@@ -26,7 +26,9 @@ import reactor.core.publisher.Mono;
  * refusals for the cost of one forwarded request, (r - 2)/(r - 1) of the peak is possible.
  *
  * <p>The callers are connections of h2load. Each sends at a fixed rate, and makes up for delays, but does not
- * send while its request is unanswered.
+ * send while its request is unanswered. So there are many: 500 that wait for 50 ms each would send no more
+ * than 10 000 requests a second. What they could not send in time they send later, as callers with patience
+ * do.
  */
 record OwnOverloadScenario(Scenario.Options options) {
 
@@ -34,9 +36,12 @@ record OwnOverloadScenario(Scenario.Options options) {
     private static final String GATEWAY_CORE = "0";
     private static final String LOAD_CORE = "1";
     private static final List<String> ON_LOAD_CORE = List.of("taskset", "-c", LOAD_CORE);
-    private static final int CALLERS = 500;
+    /** Of wrk. */
+    private static final int CONNECTIONS = 500;
+
+    private static final int CALLERS = 3000;
     /** Of them, send critical calls. */
-    private static final int CRITICAL_CALLERS = 50;
+    private static final int CRITICAL_CALLERS = 300;
 
     private static final String CRITICAL = "critical";
     private static final int MOST_WARM_UPS = 8;
@@ -87,12 +92,12 @@ record OwnOverloadScenario(Scenario.Options options) {
         try (Processes processes = Processes.unlimited()) {
             RunningServer gateway = start(processes, backend, REFUSE_ALL);
             warmUp(processes, gateway, warmUps);
-            refusing = wrk(processes, gateway, CALLERS, time());
+            refusing = wrk(processes, gateway, time());
         }
         try (Processes processes = Processes.unlimited()) {
             RunningServer gateway = start(processes, backend, REFUSE_NOTHING);
             warmUp(processes, gateway, warmUps);
-            Wrk measured = wrk(processes, gateway, CALLERS, time());
+            Wrk measured = wrk(processes, gateway, time());
             peak = measured.perSecond() * (measured.requests() - measured.refused()) / measured.requests();
         }
         // The gateway lets requests in at moments without a delay; the others had the rest of its time.
@@ -129,12 +134,11 @@ record OwnOverloadScenario(Scenario.Options options) {
     }
 
     private void warmUp(Processes processes, RunningServer gateway, int rounds) throws InterruptedException {
-        Wrk.warmUp(processes, ON_LOAD_CORE, CALLERS, options.seconds(3, 10), rounds, gateway.url() + PATH);
+        Wrk.warmUp(processes, ON_LOAD_CORE, CONNECTIONS, options.seconds(3, 10), rounds, gateway.url() + PATH);
     }
 
-    private static Wrk wrk(Processes processes, RunningServer gateway, int connections, Duration time)
-            throws InterruptedException {
-        return Wrk.run(processes, ON_LOAD_CORE, connections, time, gateway.url() + PATH);
+    private static Wrk wrk(Processes processes, RunningServer gateway, Duration time) throws InterruptedException {
+        return Wrk.run(processes, ON_LOAD_CORE, CONNECTIONS, time, gateway.url() + PATH);
     }
 
     private static Request parse(String name, String line) {
