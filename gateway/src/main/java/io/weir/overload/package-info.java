@@ -39,9 +39,10 @@
  *
  * <p>A cold JVM has no switch of its own: its requests cost more, so its loops are overloaded earlier, and
  * the share shrinks as the code is compiled. Its compilers take part of the processors from the loops. With
- * that time in the delay, a cold gateway on one core at twice the load of its peak answered 930 requests per
- * second for 15 s, none of them in the second one, and 86 % of the critical ones. Without it, it answers 1700
- * to 2300, and 99.9 % of the critical ones; those of the first second wait for about a second.
+ * that time in the delay, a cold gateway on one core with 500 callers at twice the load of its peak answered
+ * 930 requests per second for 15 s, none of them in the second one, and 86 % of the critical ones. Without
+ * it, it answers 1700 to 2300, and 99.9 % of the critical ones; those of the first second wait for about a
+ * second.
  *
  * <p>The timer of {@code LoopDelay} also measures each loop's {@link io.weir.overload.LoopPauses pauses},
  * which the engine keeps out of the evidence against backends: one timer for each loop, and not one for each
@@ -84,8 +85,10 @@
  *
  * <p><b>Limitations.</b> A load of many times the capacity grows by that factor with each iteration, so that
  * three iterations take most of a second, and a backlog of this size is refused. If refusals alone exceed the
- * capacity, no share helps. Callers in a closed loop, such as benchmarks with several hundred connections for
- * each loop, can keep a loop above the target by their number alone; the share then bounds their delay, and
+ * capacity, no share helps: a gateway that has just started on one core, with 3000 callers at twice the load
+ * of its peak, refuses as many as it can for about ten seconds, and answers 80 % of the critical ones.
+ * Callers in a closed loop, such as benchmarks with several hundred connections for each loop, can keep a
+ * loop above the target by their number alone; the share then bounds their delay, and
  * {@code target-event-loop-delay} sets how much of it is accepted. On systems other than Linux, a loop that
  * the compiler's threads interrupt for tens of milliseconds again and again cannot be told from one with too
  * many requests. The heap figure needs a collection of the old generation, or two where the application

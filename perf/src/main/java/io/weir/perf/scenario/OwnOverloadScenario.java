@@ -36,7 +36,7 @@ record OwnOverloadScenario(Scenario.Options options) {
     private static final String GATEWAY_CORE = "0";
     private static final String LOAD_CORE = "1";
     private static final List<String> ON_LOAD_CORE = List.of("taskset", "-c", LOAD_CORE);
-    /** Of wrk. */
+    /** Enough for the highest rate of forwarded requests. */
     private static final int CONNECTIONS = 500;
 
     private static final int CALLERS = 3000;
@@ -92,12 +92,13 @@ record OwnOverloadScenario(Scenario.Options options) {
         try (Processes processes = Processes.unlimited()) {
             RunningServer gateway = start(processes, backend, REFUSE_ALL);
             warmUp(processes, gateway, warmUps);
-            refusing = wrk(processes, gateway, time());
+            // With fewer, the loops would be in time for many of the requests.
+            refusing = wrk(processes, gateway, CALLERS);
         }
         try (Processes processes = Processes.unlimited()) {
             RunningServer gateway = start(processes, backend, REFUSE_NOTHING);
             warmUp(processes, gateway, warmUps);
-            Wrk measured = wrk(processes, gateway, time());
+            Wrk measured = wrk(processes, gateway, CONNECTIONS);
             peak = measured.perSecond() * (measured.requests() - measured.refused()) / measured.requests();
         }
         // The gateway lets requests in at moments without a delay; the others had the rest of its time.
@@ -137,8 +138,8 @@ record OwnOverloadScenario(Scenario.Options options) {
         Wrk.warmUp(processes, ON_LOAD_CORE, CONNECTIONS, options.seconds(3, 10), rounds, gateway.url() + PATH);
     }
 
-    private static Wrk wrk(Processes processes, RunningServer gateway, Duration time) throws InterruptedException {
-        return Wrk.run(processes, ON_LOAD_CORE, CONNECTIONS, time, gateway.url() + PATH);
+    private Wrk wrk(Processes processes, RunningServer gateway, int connections) throws InterruptedException {
+        return Wrk.run(processes, ON_LOAD_CORE, connections, time(), gateway.url() + PATH);
     }
 
     private static Request parse(String name, String line) {
