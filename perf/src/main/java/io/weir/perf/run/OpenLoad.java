@@ -87,6 +87,11 @@ public record OpenLoad(
         return new OpenLoad(with, numbered, paths, timeout, answerBytes, retries, recorded);
     }
 
+    /** Closes the connections of this load, which the server would keep for a while. */
+    public void closeConnections() {
+        client.configuration().connectionProvider().dispose();
+    }
+
     public OpenLoad withRetries(int count) {
         return new OpenLoad(client, numbered, paths, timeout, answerBytes, count, recorded);
     }

@@ -36,11 +36,8 @@ record CallersScenario(Scenario.Options options) {
     private static final Duration SERVICE_TIME = Duration.ofMillis(20);
     private static final int WORKERS = 40;
     private static final byte[] SMALL = "ok".getBytes(StandardCharsets.US_ASCII);
-    /**
-     * A little more than sockets and the gateway hold of an answer that is not read: to copy more is work for
-     * the machine, and says nothing about the gateway.
-     */
-    private static final byte[] LARGE = ".".repeat(1_600_000).getBytes(StandardCharsets.US_ASCII);
+    /** More than sockets and the gateway hold of an answer that is not read. */
+    private static final byte[] LARGE = ".".repeat(4_000_000).getBytes(StandardCharsets.US_ASCII);
 
     /** The shedding has scenarios of its own, and a busy machine is no overload. */
     private static final String QUICK = """
@@ -239,13 +236,12 @@ record CallersScenario(Scenario.Options options) {
 
     private void requests(Front front) throws Exception {
         int perSecond = options.quick() ? 4000 : 10_000;
-        Duration interval = Duration.ofMillis(100);
+        int count = options.quick() ? 800 : 1000;
+        Duration interval = Duration.ofMillis(1000L * count / perSecond);
         Behaviour behaviour = Behaviour.of(new byte[0], CallerBytes.get("/limited/1"), interval, true, interval);
         OpenLoad others = Scenario.load(front.gateway.port(), "/limited/1");
-        Measured measured = measure(
-                front,
-                others,
-                () -> List.of(RawCallers.start(front.gateway.port(), behaviour, perSecond / 10, perSecond / 10)));
+        Measured measured =
+                measure(front, others, () -> List.of(RawCallers.start(front.gateway.port(), behaviour, count, count)));
         overload(front, "one caller, %d requests/s: ".formatted(perSecond), measured);
     }
 
@@ -346,6 +342,7 @@ record CallersScenario(Scenario.Options options) {
             return new Measured(before, during, megabytes, cores, counts);
         } finally {
             callers.forEach(RawCallers::close);
+            others.closeConnections();
         }
     }
 
