@@ -44,7 +44,7 @@ public final class PostgresKeeper {
     private static final int GRACE_SECONDS = 30;
 
     private static final int LEFTOVER_SECONDS = 5;
-    private static final Duration START_TIMEOUT = Duration.ofSeconds(60);
+    private static final Duration START_TIMEOUT = Duration.ofMinutes(3);
 
     private final StateDirectory directory;
     private final EmbeddedPostgres postgres;
