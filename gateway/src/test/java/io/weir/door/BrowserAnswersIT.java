@@ -118,7 +118,7 @@ class BrowserAnswersIT extends OneBackendTests {
 
     // ---------------------------------------------------------------- CORS
 
-    @Door.Each
+    @Door.Both
     void answersPreflightRequestsItself(Door door) throws IOException {
         int before = received.get();
         String path = door.path("cors", "1");
@@ -146,7 +146,7 @@ class BrowserAnswersIT extends OneBackendTests {
                 .isEqualTo(gateway.metered(door.id("cors"), "2xx"));
     }
 
-    @Door.Each
+    @Door.Both
     void refusesPreflightRequestsOfOtherPages(Door door) throws IOException {
         int before = received.get();
         TestCaller.Answer origin = ask(
@@ -167,7 +167,7 @@ class BrowserAnswersIT extends OneBackendTests {
     }
 
     /** The route that the request itself will match counts, not the one that matches {@code OPTIONS}. */
-    @Door.Each
+    @Door.Both
     void findsTheRouteByTheMethodThatIsAskedFor(Door door) throws IOException {
         TestCaller.Answer post =
                 ask("OPTIONS", door.path("post", "11"), "Origin: " + SHOP, "Access-Control-Request-Method: POST");
@@ -179,7 +179,7 @@ class BrowserAnswersIT extends OneBackendTests {
         assertRefused(get, Reason.NO_ROUTE);
     }
 
-    @Door.Each
+    @Door.Both
     void passesOtherOptionsRequestsOn(Door door) throws IOException {
         assertThat(ask("OPTIONS", door.path("cors", "5")).text())
                 .as("no preflight request")
@@ -192,7 +192,7 @@ class BrowserAnswersIT extends OneBackendTests {
                 .isEqualTo("*");
     }
 
-    @Door.Each
+    @Door.Both
     void replacesTheBackendsFields(Door door) throws IOException {
         TestCaller.Answer allowed = ask("GET", door.path("cors", "7"), "Origin: " + SHOP);
         TestCaller.Answer other = ask("GET", door.path("cors", "8"), "Origin: https://evil.example");
@@ -217,7 +217,7 @@ class BrowserAnswersIT extends OneBackendTests {
                 .collect(java.util.stream.Collectors.toMap(Map.Entry::getKey, Map.Entry::getValue));
     }
 
-    @Door.Each
+    @Door.Both
     void letsPagesReadRefusals(Door door) throws IOException {
         TestCaller.Answer refused = ask("GET", door.path("closed", "10"), "Origin: " + SHOP);
 
@@ -233,7 +233,7 @@ class BrowserAnswersIT extends OneBackendTests {
                 new GZIPInputStream(new ByteArrayInputStream(answer.body())).readAllBytes(), StandardCharsets.UTF_8);
     }
 
-    @Door.Each
+    @Door.Both
     void compressesASmallAnswerAsAWhole(Door door) throws IOException {
         TestCaller.Answer answer = ask("GET", door.path("gzip", "json"), "Accept-Encoding: gzip");
 
@@ -246,7 +246,7 @@ class BrowserAnswersIT extends OneBackendTests {
         assertThat(line.path("bytes").asInt()).as("the backend's").isEqualTo(JSON.length());
     }
 
-    @Door.Each
+    @Door.Both
     void compressesALargeAnswerAsItArrives(Door door) throws IOException {
         TestCaller.Answer answer = ask("GET", door.path("gzip", "large"), "Accept-Encoding: br, gzip;q=0.8");
 
@@ -257,7 +257,7 @@ class BrowserAnswersIT extends OneBackendTests {
         assertThat(answer.body().length).isLessThan(LARGE.length() / 10);
     }
 
-    @Door.Each
+    @Door.Both
     void leavesOtherAnswersAsTheyAre(Door door) throws IOException {
         TestCaller.Answer notAccepted = ask("GET", door.path("gzip", "large"));
         TestCaller.Answer small = ask("GET", door.path("gzip", "small"), "Accept-Encoding: gzip");
@@ -278,7 +278,7 @@ class BrowserAnswersIT extends OneBackendTests {
                         answer -> assertThat(answer.header("content-length")).isNotNull());
     }
 
-    @Door.Each
+    @Door.Both
     void givesHeadAndNotModifiedTheFieldsOfGet(Door door) throws IOException {
         TestCaller.Answer head = ask("HEAD", door.path("gzip", "large"), "Accept-Encoding: gzip");
         TestCaller.Answer unmodified = ask("GET", door.path("gzip", "unmodified"), "Accept-Encoding: gzip");
@@ -290,7 +290,7 @@ class BrowserAnswersIT extends OneBackendTests {
         assertThat(unmodified.header("etag")).isEqualTo("W/\"x\"");
     }
 
-    @Door.Each
+    @Door.Both
     void passesEachEventOfAStreamOnAtOnce(Door door) throws Exception {
         try (TestCaller caller = TestCaller.to(gateway.port())) {
             caller.send(TestCaller.head("GET", door.path("events", "events"), "Accept-Encoding: gzip"));
@@ -321,7 +321,7 @@ class BrowserAnswersIT extends OneBackendTests {
         }
     }
 
-    @Door.Each
+    @Door.Both
     void freesTheMemoryOfCallersThatLeave(Door door) throws Exception {
         try (TestCaller caller = TestCaller.to(gateway.port())) {
             caller.send(TestCaller.head("GET", door.path("events", "events"), "Accept-Encoding: gzip"));
@@ -336,7 +336,7 @@ class BrowserAnswersIT extends OneBackendTests {
         await().until(events::isEmpty);
     }
 
-    @Door.Each
+    @Door.Both
     void breaksOffWhatTheBackendBreaksOff(Door door) throws IOException {
         try (TestCaller caller = TestCaller.to(gateway.port())) {
             caller.send(TestCaller.head("GET", door.path("gzip", "broken"), "Accept-Encoding: gzip"));
@@ -347,7 +347,7 @@ class BrowserAnswersIT extends OneBackendTests {
         await().until(() -> memory().underWay() == 0);
     }
 
-    @Door.Each
+    @Door.Both
     void compressesForHttp2Callers(Door door) throws IOException {
         try (RawHttp2Client caller = RawHttp2Client.to(gateway.port())) {
             caller.headers(1, RawHttp2Client.get(door.path("gzip", "large")).set("accept-encoding", "gzip"), true);

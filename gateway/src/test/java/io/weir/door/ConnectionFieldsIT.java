@@ -32,7 +32,7 @@ class ConnectionFieldsIT extends OneBackendTests {
         return backend.next();
     }
 
-    @Door.Each
+    @Door.Both
     void keepsTheFieldsOfFiltersThatACallerNames(Door door) throws Exception {
         TestBackend.Request seen =
                 forwarded(door, "Connection: X-Tenant, x-zone, X-Hop", "X-Tenant: mallory", "X-Hop: 1");
@@ -43,7 +43,7 @@ class ConnectionFieldsIT extends OneBackendTests {
         assertThat(seen.head()).doesNotContain("mallory");
     }
 
-    @Door.Each
+    @Door.Both
     void removesTheMarkOfProbesInEverySpelling(Door door) throws Exception {
         TestBackend.Request seen = forwarded(
                 door, "Weir-Probe: shadow", "weir-probe: health-check", "Weir_Probe: shadow", "Weir-Probed: 1");

@@ -41,7 +41,7 @@ class SecurityHeadersIT {
         backend.close();
     }
 
-    @Door.Each
+    @Door.Both
     void addsTheFieldsThatTheBackendHasNotSet(Door door) throws IOException {
         TestCaller.Answer answer = TestCaller.get(gateway.port(), door.path("page", "1"), "X-Forwarded-Proto: https");
 
@@ -52,7 +52,7 @@ class SecurityHeadersIT {
         assertThat(answer.header("x-frame-options")).as("the backend's").isEqualTo("DENY");
     }
 
-    @Door.Each
+    @Door.Both
     void asksForHttpsOnHttpsOnly(Door door) throws IOException {
         TestCaller.Answer answer = TestCaller.get(gateway.port(), door.path("page", "2"));
 
@@ -60,7 +60,7 @@ class SecurityHeadersIT {
         assertThat(answer.header("x-content-type-options")).isEqualTo("nosniff");
     }
 
-    @Door.Each
+    @Door.Both
     void addsThemToRefusals(Door door) throws IOException {
         TestCaller.Answer refused =
                 TestCaller.get(gateway.port(), door.path("closed", "3"), "X-Forwarded-Proto: https");

@@ -73,7 +73,7 @@ class WeightedRoutesIT {
         return canaries;
     }
 
-    @Door.Each
+    @Door.Both
     void dividesRequestsByWeight(Door door) throws IOException {
         // A quarter of 400, within four standard deviations.
         assertThat(canaries("/orders/1", CALLS, fields(door))).isBetween(65, 135);
@@ -81,7 +81,7 @@ class WeightedRoutesIT {
         assertThat(gateway.logged("/orders/last").path("door").asString()).isEqualTo(door.word());
     }
 
-    @Door.Each
+    @Door.Both
     void keepsTheSharesWhereTheGeneralDoorDecidesAboutARouteBetween(Door door) throws IOException {
         assertThat(canaries("/split/1", CALLS, fields(door))).isBetween(160, 240);
     }

@@ -15,6 +15,7 @@ import java.util.Arrays;
 import java.util.Locale;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -23,6 +24,8 @@ import org.junit.jupiter.api.Timeout;
  * the access log enabled. The bounds are a third above the measured values, so that the allocation cannot
  * creep up.
  */
+@Tag("full")
+@Tag("measurement")
 @Timeout(120)
 class AllocationIT {
 

@@ -1,7 +1,6 @@
 package io.weir.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assumptions.assumeThat;
 import static org.awaitility.Awaitility.await;
 
 import com.google.protobuf.ByteString;
@@ -17,6 +16,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import reactor.blockhound.BlockHound;
@@ -27,6 +27,8 @@ import reactor.netty.resources.LoopResources;
  * No event loop is ever blocked, and each request has its trace: a storm with every feature enabled, under
  * BlockHound. It needs its own JVM, since BlockHound changes the JVM permanently.
  */
+@Tag("full")
+@Tag("blockhound")
 @Timeout(300)
 class BlockHoundIT {
 
@@ -35,9 +37,6 @@ class BlockHoundIT {
 
     @BeforeAll
     static void install() {
-        assumeThat(Boolean.getBoolean("blockhound"))
-                .as("runs in its own execution")
-                .isTrue();
         BlockHound.builder()
                 .loadIntegrations()
                 // Netty's allocator locks its own list while it grows.

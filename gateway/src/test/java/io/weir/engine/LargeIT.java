@@ -34,6 +34,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -42,8 +43,10 @@ import tools.jackson.databind.JsonNode;
 /**
  * Large bodies pass in constant memory, and long streams last as long as their route allows.
  *
- * <p>{@code -Plong} raises the bodies to 1 GiB and the pauses of the streams to minutes.
+ * <p>{@code -Dlarge.mib=1024 -Dlarge.silence-ms=30000} raises the bodies to 1 GiB and the pauses of the streams.
  */
+@Tag("full")
+@Tag("measurement")
 @ExtendWith(Leaks.class)
 @Timeout(600)
 class LargeIT {

@@ -19,8 +19,7 @@ import org.slf4j.LoggerFactory;
  * each exchange must end for one of its events. The test runs up to four times as many exchanges until every
  * possible pair of events has met in every phase; on a busy machine such meetings are rarer.
  *
- * <p>{@code -Dstorm.seed=} repeats the random choices; {@code -Dstorm.exchanges=} changes their number, as
- * {@code -Plong} does.
+ * <p>{@code -Dstorm.seed=} repeats the random choices; {@code -Dstorm.exchanges=} changes their number.
  */
 @ExtendWith(Leaks.class)
 @Timeout(600)

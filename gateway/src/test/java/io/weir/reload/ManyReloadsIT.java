@@ -31,9 +31,12 @@ import javax.management.ObjectName;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Many reloads leak nothing. */
+@Tag("full")
+@Tag("measurement")
 class ManyReloadsIT {
 
     private static final int ROUNDS = 6;

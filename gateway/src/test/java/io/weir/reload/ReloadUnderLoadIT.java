@@ -17,12 +17,15 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Repeated reloads under load lose no request. {@code perf/reload} measures the latency.
  */
+@Tag("full")
+@Tag("measurement")
 class ReloadUnderLoadIT {
 
     private static final int CALLERS = 8;

@@ -5,8 +5,14 @@ import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 import java.util.Locale;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.ArgumentsProvider;
+import org.junit.jupiter.params.provider.ArgumentsSource;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.support.ParameterDeclarations;
 
 /** The door of a request. Tests assert the same of both doors. */
 public enum Door {
@@ -15,12 +21,35 @@ public enum Door {
     /** A route through Spring Cloud Gateway's chain of filters. */
     GENERAL;
 
-    /** A test that runs once for each door. */
+    /**
+     * A test that runs for the compiled door, and in the full tier for each door: {@code DoorsDifferentialIT}
+     * shows in each tier that both doors behave alike.
+     */
+    @Target(ElementType.METHOD)
+    @Retention(RetentionPolicy.RUNTIME)
+    @ParameterizedTest(name = "{0}")
+    @ArgumentsSource(Tier.class)
+    public @interface Each {}
+
+    /** A test in which the door matters: it runs for each door in both tiers. */
     @Target(ElementType.METHOD)
     @Retention(RetentionPolicy.RUNTIME)
     @ParameterizedTest(name = "{0}")
     @EnumSource(Door.class)
-    public @interface Each {}
+    public @interface Both {}
+
+    /** The arguments of {@link Each}. */
+    static final class Tier implements ArgumentsProvider {
+        @Override
+        public Stream<Arguments> provideArguments(ParameterDeclarations parameters, ExtensionContext context) {
+            return ofTier().map(Arguments::of);
+        }
+    }
+
+    /** The doors for which a test runs that is like {@link Each}, but has more parameters. */
+    public static Stream<Door> ofTier() {
+        return Boolean.getBoolean("full") ? Stream.of(values()) : Stream.of(COMPILED);
+    }
 
     /** The door's word in metrics and log. */
     public String word() {

@@ -16,8 +16,9 @@
  * a capacity; {@link io.weir.perf.result.PromiseTable} compares promised and measured figures.
  *
  * <p>{@code --without} disables a protection. The scenario that shows it then fails: a check that cannot fail
- * shows nothing. {@code mvn verify} runs quick scenarios, whose bounds only a broken protection misses; the
- * full ones have the promised bounds, and need a machine with nothing else to do ({@code FullScenarioIT}).
+ * shows nothing. {@code mvn verify -Pfull} runs quick scenarios, whose bounds only a broken protection
+ * misses; the full ones have the promised bounds, and need a machine with nothing else to do ({@code
+ * FullScenarioIT}).
  *
  * <p>A backend that hangs never answers the requests of that time ({@link
  * io.weir.perf.WorkerService}): late answers to them would heal it sooner than its callers know.

@@ -19,6 +19,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -31,6 +32,7 @@ import org.junit.jupiter.api.parallel.ResourceLock;
  * protections, and fails for one without breaker and deadline. Both are measured at the same time, beside
  * the calm ones of {@code ScenarioIT}.
  */
+@Tag("full")
 @Timeout(120)
 @Execution(ExecutionMode.CONCURRENT)
 @ResourceLock("a busy scenario")

@@ -8,15 +8,16 @@ import io.weir.perf.run.BriefRun;
 import io.weir.perf.run.LoadAssertion;
 import java.nio.file.Path;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
  * A short containment: the gateway contains the fault, and the run fails without its protections. It waits
- * for most of its time, and binds no latency: perf/integration runs it beside the gateway's integration
- * tests.
+ * for most of its time, and binds no latency.
  */
+@Tag("full")
 @Timeout(300)
 class ContainmentIT {
 

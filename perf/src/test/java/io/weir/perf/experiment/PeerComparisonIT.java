@@ -9,6 +9,7 @@ import io.weir.perf.run.PeerProxy;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
@@ -17,8 +18,9 @@ import org.junit.jupiter.api.parallel.Isolated;
 
 /**
  * One peer for seconds: all kinds of figures are recorded, and all processes are stopped. With {@code
- * -Plong}.
+ * -Dpeers=true}.
  */
+@Tag("full")
 @Timeout(300)
 @EnabledIfSystemProperty(named = "peers", matches = "true")
 @Isolated

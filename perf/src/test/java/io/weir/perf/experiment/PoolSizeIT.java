@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.weir.perf.run.BriefRun;
 import java.nio.file.Path;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
@@ -12,8 +13,9 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Isolated;
 
 /**
- * A short pool-size, as an example of all experiments with a fixed number of callers. With {@code -Plong}.
+ * A short pool-size, as an example of all experiments with a fixed number of callers. With {@code -Dpeers=true}.
  */
+@Tag("full")
 @Timeout(300)
 @EnabledIfSystemProperty(named = "peers", matches = "true")
 @Isolated

@@ -22,6 +22,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
@@ -30,8 +31,9 @@ import org.junit.jupiter.api.parallel.Isolated;
 
 /**
  * A gateway that was started elsewhere is measured for seconds. Its backend gets a fault and is healed, and
- * it keeps running. With {@code -Plong}.
+ * it keeps running. With {@code -Dpeers=true}.
  */
+@Tag("full")
 @Timeout(300)
 @EnabledIfSystemProperty(named = "peers", matches = "true")
 @Isolated

@@ -3,6 +3,7 @@ package io.weir.perf.scenario;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.nio.file.Path;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.api.parallel.Isolated;
@@ -11,6 +12,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The scenarios at full strength: an hour, on a machine with nothing else to do. */
+@Tag("full")
 @EnabledIfSystemProperty(named = "peers", matches = "true")
 @Isolated
 @Timeout(1800)

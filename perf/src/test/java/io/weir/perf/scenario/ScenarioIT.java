@@ -8,6 +8,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
@@ -17,9 +18,10 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /**
  * All promises hold on the built jar; without a protection, those that it keeps are broken. The scenarios
- * wait for most of their time, so perf/measurement runs two at once: a busy one beside a calm one, by a lock
+ * wait for most of their time, so two run at once: a busy one beside a calm one, by a lock
  * for each kind. Two busy ones would need more processors than a scenario may ask for.
  */
+@Tag("full")
 @Timeout(300)
 class ScenarioIT {
 
