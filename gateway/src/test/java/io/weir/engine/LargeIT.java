@@ -43,7 +43,8 @@ import tools.jackson.databind.JsonNode;
 /**
  * Large bodies pass in constant memory, and long streams last as long as their route allows.
  *
- * <p>{@code -Dlarge.mib=1024 -Dlarge.silence-ms=30000} raises the bodies to 1 GiB and the pauses of the streams.
+ * <p>{@code -Dlarge.mib=1024 -Dlarge.silence-ms=30000} raises the bodies to 1 GiB and the pauses of the
+ * streams.
  */
 @Tag("full")
 @Tag("measurement")

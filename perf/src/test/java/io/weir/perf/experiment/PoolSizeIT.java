@@ -13,7 +13,8 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Isolated;
 
 /**
- * A short pool-size, as an example of all experiments with a fixed number of callers. With {@code -Dpeers=true}.
+ * A short pool-size, as an example of all experiments with a fixed number of callers. With {@code
+ * -Dpeers=true}.
  */
 @Tag("full")
 @Timeout(300)
