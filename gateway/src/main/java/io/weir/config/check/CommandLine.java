@@ -8,6 +8,7 @@ import java.util.Objects;
 import java.util.OptionalInt;
 import java.util.Set;
 import java.util.function.BiConsumer;
+import java.util.function.IntConsumer;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -122,12 +123,23 @@ public final class CommandLine {
      *     been checked
      */
     public static void run(String[] arguments, BiConsumer<String[], CheckedConfiguration> gateway) {
+        run(arguments, System.out, System.err, gateway, System::exit);
+    }
+
+    /** Executes a command line with these streams; {@code exit} ends the process with an exit code. */
+    static void run(
+            String[] arguments,
+            PrintStream out,
+            PrintStream err,
+            BiConsumer<String[], CheckedConfiguration> gateway,
+            IntConsumer exit) {
         CommandLine line = new CommandLine(arguments);
-        OptionalInt exitCode = line.execute(System.out, System.err);
+        OptionalInt exitCode = line.execute(out, err);
         if (exitCode.isPresent()) {
-            System.exit(exitCode.getAsInt());
+            exit.accept(exitCode.getAsInt());
+        } else {
+            gateway.accept(line.springArguments(), Objects.requireNonNull(line.checked));
         }
-        gateway.accept(line.springArguments(), Objects.requireNonNull(line.checked));
     }
 
     /**

@@ -8,6 +8,8 @@ import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.OptionalInt;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -231,9 +233,45 @@ class CommandLineTest {
         assertThat(err.size()).isZero();
     }
 
+    @Test
+    void startsTheGatewayWithAValidFile() throws IOException {
+        Path file = file("gateway.yml", VALID);
+
+        assertThat(run(file.toString(), "--server.port=0"))
+                .containsExactly(
+                        "gateway with [--server.port=0, --spring.config.additional-location=file:" + file + "]");
+        assertThat(out.size() + err.size()).isZero();
+    }
+
+    @Test
+    void endsTheProcessWithTheExitCodeAndStartsNoGateway() throws IOException {
+        String valid = file("sound.yml", VALID).toString();
+        String faulty = file("faulty.yml", VALID + "weir.drain.delay: 1h\n").toString();
+
+        assertThat(run("--validate", valid)).containsExactly("exit 0");
+        assertThat(run("--validate", faulty, valid)).containsExactly("exit 1");
+        assertThat(run(faulty)).containsExactly("exit 1");
+        assertThat(run("--valdate", valid)).containsExactly("exit 2");
+    }
+
+    /** What the command line does beside its output: it starts the gateway, or it ends the process. */
+    private List<String> run(String... arguments) {
+        List<String> done = new ArrayList<>();
+        CommandLine.run(
+                arguments,
+                stream(out),
+                stream(err),
+                (given, checked) -> done.add("gateway with " + List.of(given)),
+                exitCode -> done.add("exit " + exitCode));
+        return done;
+    }
+
     private OptionalInt execute(CommandLine line) {
-        return line.execute(
-                new PrintStream(out, true, StandardCharsets.UTF_8), new PrintStream(err, true, StandardCharsets.UTF_8));
+        return line.execute(stream(out), stream(err));
+    }
+
+    private static PrintStream stream(ByteArrayOutputStream bytes) {
+        return new PrintStream(bytes, true, StandardCharsets.UTF_8);
     }
 
     private Path file(String name, String text) throws IOException {
