@@ -13,10 +13,9 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.netty.DisposableServer;
@@ -114,14 +113,17 @@ class GrpcHealthIT {
         SEEN.clear();
     }
 
-    @ParameterizedTest
-    @EnumSource
-    void closesTheBreakerOnlyWhenTheBackendServes(Answer given) {
-        answer = given;
+    @Test
+    void closesTheBreakerOnlyWhenTheBackendServes() {
         gateway.backend(BACKEND).health().resilience4j().transitionToOpenState();
-        await().until(() -> SEEN.size() >= 3);
-        assertThat(gateway.backend(BACKEND).health().state()).isEqualTo(State.OPEN);
-        assertThat(SEEN).containsOnly("HTTP/2.0 POST /grpc.health.v1.Health/Check application/grpc trailers 5");
+        for (Answer given : Answer.values()) {
+            answer = given;
+            // One more than three: a check may be under way.
+            SEEN.clear();
+            await().until(() -> SEEN.size() >= 4);
+            assertThat(gateway.backend(BACKEND).health().state()).as("%s", given).isEqualTo(State.OPEN);
+            assertThat(SEEN).containsOnly("HTTP/2.0 POST /grpc.health.v1.Health/Check application/grpc trailers 5");
+        }
 
         isServing = true;
         await().until(() -> gateway.backend(BACKEND).health().state() == State.CLOSED);
