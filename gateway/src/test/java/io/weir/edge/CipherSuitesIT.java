@@ -12,6 +12,7 @@ import java.io.IOException;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLHandshakeException;
 import javax.net.ssl.SSLSocket;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -23,12 +24,18 @@ class CipherSuitesIT {
 
     private static final String[] CBC = {"TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA", "TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA384"};
 
-    private static TestGateway start(TestBackend backend, String server, String options) throws Exception {
-        X509Bundle certificate = new CertificateBuilder()
+    private static X509Bundle certificate;
+
+    @BeforeAll
+    static void createCertificate() throws Exception {
+        certificate = new CertificateBuilder()
                 .subject("CN=a")
                 .setIsCertificateAuthority(true)
                 .rsa2048()
                 .buildSelfSigned();
+    }
+
+    private static TestGateway start(TestBackend backend, String server, String options) {
         return TestGateway.setup()
                 .backend("b", backend.uri())
                 .route("b", "b")

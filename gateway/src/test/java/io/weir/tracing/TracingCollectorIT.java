@@ -35,8 +35,8 @@ class TracingCollectorIT {
     void servesRequestsWhileTheCollectorHangs() throws Exception {
         try (TestCollector hanging = TestCollector.hanging();
                 TestGateway served = exporting(hanging.endpoint(), "1m")) {
-            // More spans than the queue and the export under way can hold.
-            sendRequests(served, 800);
+            // Two spans each: more than the queue of 512 and an export under way of 512 can hold.
+            sendRequests(served, 600);
 
             await().untilAsserted(() -> assertThat(spans(served, "dropped")).isPositive());
             assertThat(spans(served, "exported")).isZero();
