@@ -9,18 +9,21 @@ import java.net.Socket;
 import java.net.http.HttpResponse;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.ValueSource;
 
 class ThreadsIT {
 
     private static final int THREADS = 3;
+    private static final List<String> OTHER_WAYS = List.of("deferred", "completable", "virtual");
     private static Simulator sim;
 
     @BeforeAll
@@ -63,23 +66,26 @@ class ThreadsIT {
         });
     }
 
-    @ParameterizedTest
-    @ValueSource(strings = {"deferred", "completable", "virtual"})
-    void otherVariantsReleaseTheirServletThread(String way) throws Exception {
-        List<CompletableFuture<HttpResponse<String>>> jobs = send("/" + way, 4 * THREADS);
-        await().untilAsserted(
-                        () -> assertThat(sim.meter("sim_requests_in_flight")).isEqualTo(4 * THREADS));
+    @Test
+    void otherVariantsReleaseTheirServletThread() throws Exception {
+        Map<String, List<CompletableFuture<HttpResponse<String>>>> jobs = new LinkedHashMap<>();
+        // All at once: the jobs take seconds.
+        for (String way : OTHER_WAYS) {
+            jobs.put(way, send("/" + way, 2 * THREADS));
+        }
+        await().untilAsserted(() -> assertThat(sim.meter("sim_requests_in_flight"))
+                .isEqualTo(OTHER_WAYS.size() * 2 * THREADS));
 
         assertThat(sim.get("/delay?ms=0").statusCode()).isEqualTo(200);
         // The thread of the last answer may not have returned to the pool yet.
         await().untilAsserted(() -> assertThat(busy()).isZero());
-        assertThat(jobs).noneMatch(CompletableFuture::isDone);
-        jobs.forEach(job -> {
+        assertThat(jobs.values()).allSatisfy(ofAWay -> assertThat(ofAWay).noneMatch(CompletableFuture::isDone));
+        jobs.forEach((way, ofAWay) -> ofAWay.forEach(job -> {
             String body = job.join().body();
             assertThat(body).contains("\"way\":\"" + way + "\"", "\"ms\":5000");
             assertThat(field(body, "takenBy")).contains("exec");
             assertThat(field(body, "doneBy")).startsWith(way.equals("virtual") ? "virtual-" : "job-");
-        });
+        }));
     }
 
     @Test
@@ -100,14 +106,20 @@ class ThreadsIT {
         assertThat(sim.meter("sim_pool_rejected_total")).isZero();
     }
 
+    /** {@link WorkPoolTest} has each policy without a server. */
+    @Test
+    void fullPoolRejects() throws Exception {
+        assertFullPoolFollowsItsPolicy("reject", Stack.MVC_JDBC);
+    }
+
     @ParameterizedTest
-    @CsvSource({
-        "reject, MVC_JDBC",
-        "discard-oldest, WEBFLUX_R2DBC",
-        "caller-runs, MVC_JDBC",
-        "caller-runs, WEBFLUX_R2DBC"
-    })
+    @CsvSource({"discard-oldest, WEBFLUX_R2DBC", "caller-runs, MVC_JDBC", "caller-runs, WEBFLUX_R2DBC"})
+    @Tag("full")
     void fullPoolFollowsItsPolicy(String policy, Stack stack) throws Exception {
+        assertFullPoolFollowsItsPolicy(policy, stack);
+    }
+
+    private static void assertFullPoolFollowsItsPolicy(String policy, Stack stack) throws Exception {
         try (Simulator full = Simulator.start(
                 stack,
                 "--sim.pool.workers=1",
