@@ -27,6 +27,7 @@ import org.junit.jupiter.api.Timeout;
 @Tag("full")
 @Tag("measurement")
 @Timeout(120)
+@Tag("full")
 class AllocationIT {
 
     private static final String BACKEND = "orders";

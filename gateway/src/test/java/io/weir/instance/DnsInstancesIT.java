@@ -31,6 +31,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -204,8 +205,9 @@ class DnsInstancesIT {
         assertThat(callers.stop()).isEmpty();
     }
 
-    /** Only the reload waits, and the calls to its backends go on. */
+    /** Only the reload waits, for all five seconds of a first lookup, and the calls to its backends go on. */
     @Test
+    @Tag("full")
     void operatorsDoNotWaitForTheDnsOfABackendThatAReloadAdds() throws Exception {
         TestGateway gateway = TestGateway.setup()
                 .weir("dns-server: \"" + dns.address() + '"')

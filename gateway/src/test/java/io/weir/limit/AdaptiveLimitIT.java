@@ -28,6 +28,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The limit that nobody has configured, in front of a backend in which calls really queue. */
@@ -160,8 +161,12 @@ class AdaptiveLimitIT {
         assertThat(gateway.backend("orders").bulkhead().maxConcurrentCalls()).isEqualTo(learnt);
     }
 
-    /** Callers that each wait for their answer, and a service that takes longer than a call may wait. */
+    /**
+     * Callers that each wait for their answer, and a service that takes longer than a call may wait.
+     * {@link LimitCases} has them in virtual time.
+     */
     @Test
+    @Tag("full")
     void growsInTimeForASlowBackendWhoseAnswersShowNoQueue() throws Exception {
         AtomicInteger answered = new AtomicInteger();
         AtomicInteger lost = new AtomicInteger();

@@ -20,6 +20,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -79,6 +80,7 @@ class ExtensionIT {
     }
 
     @Test
+    @Tag("full")
     void namesTheJarThatCannotBeLoadedAndTheCause() throws Exception {
         write("good.yml", ROUTES.formatted("http://orders:8080", "X-Tenant"));
         Path faulty = directory.resolve("faulty");
@@ -100,6 +102,7 @@ class ExtensionIT {
     }
 
     @Test
+    @Tag("full")
     void servesRoutesOfTheExtensionAndRefusesToReloadAWrongArgument() throws Exception {
         int port = FreePort.next();
         int management = FreePort.next();
@@ -168,6 +171,8 @@ class ExtensionIT {
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 // The process only starts, which an optimising compiler does not accelerate.
                 "-XX:TieredStopAtLevel=1",
+                "-XX:+UseSerialGC",
+                "-Xshare:auto",
                 "--enable-native-access=ALL-UNNAMED",
                 "-jar",
                 JAR.toString()));

@@ -19,6 +19,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -28,6 +29,7 @@ import org.junit.jupiter.api.io.TempDir;
  * and those that it never loads; and its exit code after SIGTERM.
  */
 @Timeout(value = 5, unit = TimeUnit.MINUTES)
+@Tag("full")
 class LoadedClassesIT {
 
     private static final Pattern LINE = Pattern.compile("^\\[(\\d+)ms] (\\S+) source:");
@@ -78,6 +80,7 @@ class LoadedClassesIT {
                         // The process only starts and exits, which an optimising compiler does not
                         // accelerate.
                         "-XX:TieredStopAtLevel=1",
+                        "-XX:+UseSerialGC",
                         "-Xlog:class+load:file=" + loaded + ":uptimemillis",
                         "-cp",
                         System.getProperty("java.class.path"),
