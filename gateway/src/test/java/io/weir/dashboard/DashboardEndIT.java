@@ -10,6 +10,7 @@ import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -20,7 +21,9 @@ class DashboardEndIT {
     private static final byte[] REQUEST =
             "GET /actuator/weirstream HTTP/1.1\r\nHost: localhost\r\n\r\n".getBytes(StandardCharsets.US_ASCII);
 
+    /** {@link LiveFeedTest} has such a client without a connection. */
     @Test
+    @Tag("full")
     void disconnectsAClientThatReadsNothing() throws IOException {
         TestGateway.Setup setup = TestGateway.setup();
         // Large events fill the buffers between gateway and client soon.

@@ -31,6 +31,7 @@ import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -45,6 +46,7 @@ import reactor.netty.http.server.HttpServer;
  * request is lost, on new connections and on old ones, over HTTP/1.1 and HTTP/2, through both doors.
  */
 @Timeout(90)
+@Tag("full")
 class RotationUnderLoadIT {
 
     private static final int ROTATIONS = 3;
