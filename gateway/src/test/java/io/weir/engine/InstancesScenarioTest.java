@@ -12,10 +12,12 @@ import io.weir.limit.AdaptiveLimit;
 import io.weir.limit.Limit.Change;
 import io.weir.limit.LimitInForce.Binding;
 import io.weir.outcome.Reason;
+import io.weir.testing.Tier;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.LongStream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -116,7 +118,7 @@ class InstancesScenarioTest {
     @ParameterizedTest
     @MethodSource("coldStarts")
     void losesFewCallersWhereOneInstanceFailsAndTheOtherOneIsCold(int perSecond, int lateAnswers, Fault fault) {
-        for (long seed = 1; seed <= 8; seed++) {
+        for (long seed = 1; seed <= Tier.choose(2, 8); seed++) {
             InstancesSimulation simulation = new InstancesSimulation(2, DEADLINE, LIMIT, seed);
             Replica bad = simulation.replicas.getFirst();
             bad.fault = fault;
@@ -139,7 +141,7 @@ class InstancesScenarioTest {
     @ParameterizedTest
     @ValueSource(ints = {20, 300})
     void losesFewCallersWhereTwoOfThreeFail(int perSecond) {
-        for (long seed = 1; seed <= 4; seed++) {
+        for (long seed = 1; seed <= Tier.choose(2, 4); seed++) {
             InstancesSimulation simulation = new InstancesSimulation(3, DEADLINE, LIMIT, seed);
             simulation.traffic(perSecond, Duration.ofSeconds(40));
             simulation.endings.clear();
@@ -520,7 +522,7 @@ class InstancesScenarioTest {
     /** A call with a millisecond left gets no permit elsewhere: it lacks time, and no breaker refuses it. */
     @Test
     void noMovedCallIsRefusedAsIfTheBackendWereOpen() {
-        for (long seed = 1; seed <= 40; seed++) {
+        for (long seed = 1; seed <= Tier.choose(7, 40); seed++) {
             InstancesSimulation simulation = new InstancesSimulation(3, DEADLINE, TrafficSimulation.AUTO, seed);
             // Another phase of the traffic with each seed.
             simulation.traffic(300, Duration.ofMillis(30_000 + seed % 7 * 31));
@@ -665,7 +667,7 @@ class InstancesScenarioTest {
             value = Fault.class,
             names = {"ERRORS", "HANG", "REFUSED", "RESET"})
     void servesTheCallersOfABadInstanceAtAnAdaptiveLimit(Fault fault) {
-        for (long seed = 1; seed <= 6; seed++) {
+        for (long seed = 1; seed <= Tier.choose(2, 6); seed++) {
             InstancesSimulation simulation = new InstancesSimulation(3, DEADLINE, TrafficSimulation.AUTO, seed);
             simulation.traffic(300, Duration.ofSeconds(10));
             simulation.endings.clear();
@@ -683,7 +685,7 @@ class InstancesScenarioTest {
     @ParameterizedTest
     @ValueSource(ints = {TrafficSimulation.AUTO, LIMIT})
     void losesNoCallerWhereInstancesAreKilledOneAfterTheOther(int limit) {
-        for (long seed = 1; seed <= 6; seed++) {
+        for (long seed = 1; seed <= Tier.choose(2, 6); seed++) {
             InstancesSimulation simulation = new InstancesSimulation(3, DEADLINE, limit, seed);
             simulation.traffic(300, Duration.ofSeconds(15));
             for (Replica restarted : simulation.replicas) {
@@ -703,8 +705,21 @@ class InstancesScenarioTest {
     @ParameterizedTest
     @EnumSource(
             value = Fault.class,
-            names = {"ERRORS", "HANG", "REFUSED", "RESET"})
+            names = {"ERRORS", "HANG"})
     void oneBadInstanceDoesNotLowerAnAdaptiveLimit(Fault fault) {
+        assertDoesNotLowerAnAdaptiveLimit(fault);
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            value = Fault.class,
+            names = {"REFUSED", "RESET"})
+    @Tag("full")
+    void oneInstanceThatEndsConnectionsDoesNotLowerAnAdaptiveLimit(Fault fault) {
+        assertDoesNotLowerAnAdaptiveLimit(fault);
+    }
+
+    private static void assertDoesNotLowerAnAdaptiveLimit(Fault fault) {
         int runs = 20;
         List<Long> failed = new ArrayList<>();
         for (long seed = 1; seed <= runs; seed++) {
@@ -820,7 +835,7 @@ class InstancesScenarioTest {
     void startsAColdInstanceSlowly(int perSecond) {
         long slowAnswers = 0;
         long without = 0;
-        for (long seed = 1; seed <= 8; seed++) {
+        for (long seed = 1; seed <= Tier.choose(2, 8); seed++) {
             InstancesSimulation slowStart =
                     returnOfAColdInstance(LoadBalancingPolicy.LEAST_LATENCY, Duration.ofSeconds(10), perSecond, seed);
             assertThat(Duration.ofNanos(p99(slowStart))).as("p99").isLessThanOrEqualTo(CALM.multipliedBy(3));

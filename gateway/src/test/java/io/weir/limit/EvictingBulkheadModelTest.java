@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.weir.limit.QueueingBulkhead.Entry;
 import io.weir.limit.QueueingBulkhead.Overflow;
 import io.weir.limit.QueueingBulkhead.Waiter;
+import io.weir.testing.Tier;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -19,7 +20,7 @@ import org.junit.jupiter.api.Test;
  */
 class EvictingBulkheadModelTest {
 
-    private static final int RUNS = 2_000;
+    private static final int RUNS = Tier.choose(500, 2_000);
     private static final int OPERATIONS = 200;
 
     /** Replays one run: {@code -Devicting.seed=SEED}, with the seed in the failure's message. */

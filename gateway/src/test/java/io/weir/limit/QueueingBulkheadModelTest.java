@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.weir.limit.QueueingBulkhead.Entry;
 import io.weir.limit.QueueingBulkhead.Waiter;
+import io.weir.testing.Tier;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -12,7 +13,7 @@ import org.junit.jupiter.api.Test;
 /** Compares the bulkhead with a simple sequential model under random operations, one at a time. */
 class QueueingBulkheadModelTest {
 
-    private static final int RUNS = 3_000;
+    private static final int RUNS = Tier.choose(1_000, 3_000);
     private static final int OPERATIONS = 150;
 
     /** Replays one run: {@code -Dbulkhead.seed=SEED}, with the seed in the failure's message. */
