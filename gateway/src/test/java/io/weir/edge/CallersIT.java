@@ -16,6 +16,7 @@ import io.weir.testing.Leaks;
 import io.weir.testing.TestBackend;
 import io.weir.testing.TestCaller;
 import io.weir.testing.TestGateway;
+import io.weir.testing.Tier;
 import io.weir.testing.UnwillingPort;
 import java.io.IOException;
 import java.io.OutputStream;

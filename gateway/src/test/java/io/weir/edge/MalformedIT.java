@@ -10,6 +10,7 @@ import io.weir.testing.Leaks;
 import io.weir.testing.TestBackend;
 import io.weir.testing.TestCaller;
 import io.weir.testing.TestGateway;
+import io.weir.testing.Tier;
 import java.io.IOException;
 import java.util.Arrays;
 import java.util.List;
@@ -297,7 +298,7 @@ class MalformedIT {
 
     static Stream<Arguments> doorRefusals() {
         return Arrays.stream(DoorRefusal.values())
-                .flatMap(each -> Arrays.stream(Door.values()).map(door -> Arguments.of(each, door)));
+                .flatMap(each -> Tier.doors().stream().map(door -> Arguments.of(each, door)));
     }
 
     @ParameterizedTest(name = "{0}, {1}")

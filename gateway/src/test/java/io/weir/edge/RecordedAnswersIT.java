@@ -15,6 +15,7 @@ import io.weir.testing.ObservedGateway;
 import io.weir.testing.TestBackend;
 import io.weir.testing.TestGateway;
 import io.weir.testing.TestTls;
+import io.weir.testing.Tier;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.Socket;

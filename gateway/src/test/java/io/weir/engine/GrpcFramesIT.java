@@ -12,6 +12,7 @@ import io.weir.testing.Door;
 import io.weir.testing.Leaks;
 import io.weir.testing.TestGateway;
 import io.weir.testing.TestTls;
+import io.weir.testing.Tier;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.Objects;

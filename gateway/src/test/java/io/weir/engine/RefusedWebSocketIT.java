@@ -13,6 +13,7 @@ import io.weir.testing.TestBackend;
 import io.weir.testing.TestCaller;
 import io.weir.testing.TestGateway;
 import io.weir.testing.TestWebSocket;
+import io.weir.testing.Tier;
 import java.io.IOException;
 import java.net.SocketException;
 import java.util.HashMap;
