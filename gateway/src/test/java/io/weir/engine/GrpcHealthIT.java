@@ -121,7 +121,9 @@ class GrpcHealthIT {
             // One more than three: a check may be under way.
             SEEN.clear();
             await().until(() -> SEEN.size() >= 4);
-            assertThat(gateway.backend(BACKEND).health().state()).as("%s", given).isEqualTo(State.OPEN);
+            assertThat(gateway.backend(BACKEND).health().state())
+                    .as("%s", given)
+                    .isEqualTo(State.OPEN);
             assertThat(SEEN).containsOnly("HTTP/2.0 POST /grpc.health.v1.Health/Check application/grpc trailers 5");
         }
 

@@ -73,8 +73,8 @@ class ThreadsIT {
         for (String way : OTHER_WAYS) {
             jobs.put(way, send("/" + way, 2 * THREADS));
         }
-        await().untilAsserted(() -> assertThat(sim.meter("sim_requests_in_flight"))
-                .isEqualTo(OTHER_WAYS.size() * 2 * THREADS));
+        await().untilAsserted(() ->
+                assertThat(sim.meter("sim_requests_in_flight")).isEqualTo(OTHER_WAYS.size() * 2 * THREADS));
 
         assertThat(sim.get("/delay?ms=0").statusCode()).isEqualTo(200);
         // The thread of the last answer may not have returned to the pool yet.
