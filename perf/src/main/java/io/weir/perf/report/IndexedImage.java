@@ -6,6 +6,7 @@ import java.awt.image.IndexColorModel;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
@@ -50,10 +51,13 @@ final class IndexedImage {
         int width = image.getWidth();
         int height = image.getHeight();
         int[] pixels = image.getRGB(0, 0, width, height, null, 0, width);
-        Map<Integer, Integer> counts = new HashMap<>();
         for (int i = 0; i < pixels.length; i++) {
             pixels[i] &= 0xffffff;
-            counts.merge(pixels[i], 1, Integer::sum);
+        }
+        Map<Integer, Integer> counts = new HashMap<>();
+        for (int from = 0, to; from < pixels.length; from = to) {
+            to = endOfRun(pixels, from);
+            counts.merge(pixels[from], to - from, Integer::sum);
         }
         List<Integer> chosen = choose(counts, colours);
         BufferedImage reduced = new BufferedImage(
@@ -62,11 +66,23 @@ final class IndexedImage {
                 BufferedImage.TYPE_BYTE_INDEXED,
                 new IndexColorModel(BITS, chosen.size(), channel(chosen, 16), channel(chosen, 8), channel(chosen, 0)));
         Map<Integer, Integer> nearest = new HashMap<>();
-        for (int i = 0; i < pixels.length; i++) {
-            int index = nearest.computeIfAbsent(pixels[i], colour -> nearest(chosen, colour));
-            reduced.getRaster().setSample(i % width, i / width, 0, index);
+        byte[] indices = new byte[pixels.length];
+        for (int from = 0, to; from < pixels.length; from = to) {
+            to = endOfRun(pixels, from);
+            int index = nearest.computeIfAbsent(pixels[from], colour -> nearest(chosen, colour));
+            Arrays.fill(indices, from, to, (byte) index);
         }
+        reduced.getRaster().setDataElements(0, 0, width, height, indices);
         return reduced;
+    }
+
+    /** The end of the pixels of the same colour, exclusive: a plot is mostly background. */
+    private static int endOfRun(int[] pixels, int from) {
+        int to = from + 1;
+        while (to < pixels.length && pixels[to] == pixels[from]) {
+            to++;
+        }
+        return to;
     }
 
     /** The given colours that occur, then the most frequent ones that look different. */

@@ -90,13 +90,10 @@ public final class KeptRun {
             return new Cell(request.step(), request.name(), request.outcome(), step, request.atMillis() / spanMillis);
         }
 
-        List<RequestGroup> group(Requests requests) {
-            Map<Cell, List<Request>> cells = requests.stream()
-                    .sorted(Comparator.comparing(Request::step)
-                            .thenComparing(Request::name)
-                            .thenComparing(Request::outcome)
-                            .thenComparingLong(Request::atMillis))
-                    .collect(Collectors.groupingBy(this::cell, LinkedHashMap::new, Collectors.toList()));
+        /** The groups of sorted requests, in their order. */
+        List<RequestGroup> group(List<Request> sorted) {
+            Map<Cell, List<Request>> cells =
+                    sorted.stream().collect(Collectors.groupingBy(this::cell, LinkedHashMap::new, Collectors.toList()));
             List<RequestGroup> groups = new ArrayList<>();
             cells.forEach((cell, same) -> groups.add(new RequestGroup(
                     cell.step,
@@ -135,8 +132,14 @@ public final class KeptRun {
             return;
         }
         Files.delete(to.resolve(RunResult.REQUESTS.file() + ".gz"));
+        List<Request> sorted = run.requests().stream()
+                .sorted(Comparator.comparing(Request::step)
+                        .thenComparing(Request::name)
+                        .thenComparing(Request::outcome)
+                        .thenComparingLong(Request::atMillis))
+                .toList();
         for (Grid grid : GRIDS) {
-            if (GROUPS.compress(to, grid.group(run.requests())) <= MAX_REQUEST_BYTES) {
+            if (GROUPS.compress(to, grid.group(sorted)) <= MAX_REQUEST_BYTES) {
                 return;
             }
         }

@@ -39,14 +39,16 @@ class KeptSizeTest {
             String name = i % 3 == 0 ? "sick" : "neighbour";
             boolean refused = at > 100_000 && at < 300_000 && name.equals("sick") && random.nextInt(3) > 0;
             long micros = refused ? 200 + random.nextInt(3000) : (long) (20_000 * Math.exp(random.nextGaussian() / 2));
-            requests.append(String.format(
-                    Locale.ROOT,
-                    "%d,%d,%d,%s,%s%n",
-                    at < 100_000 ? 1 : 2,
-                    at,
-                    micros,
-                    name,
-                    refused ? random.nextBoolean() ? "queue-evicted" : "circuit-open" : "success"));
+            requests.append(at < 100_000 ? 1 : 2)
+                    .append(',')
+                    .append(at)
+                    .append(',')
+                    .append(micros)
+                    .append(',')
+                    .append(name)
+                    .append(',')
+                    .append(refused ? random.nextBoolean() ? "queue-evicted" : "circuit-open" : "success")
+                    .append('\n');
         }
         StringBuilder processes = new StringBuilder("step,at_ms,process,cpu_micros,rss_bytes,threads,connections\n");
         for (String process : List.of("gateway", "mvc", "neighbour", "postgres")) {

@@ -19,6 +19,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import javax.imageio.ImageIO;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -29,16 +30,27 @@ class PerfReportTest {
 
     private static final Pattern REFERENCE = Pattern.compile("(?:href|src)=\"([^\"]*)\"");
 
+    /** The report of one sample run, for the tests that only read it. */
+    @TempDir
+    static Path written;
+
+    private static Path writtenRun = Path.of("");
+
     @TempDir
     Path results;
 
+    @BeforeAll
+    static void write() throws IOException {
+        writtenRun = SampleRun.overTime(written.resolve("made-up/quick")).directory();
+        Files.createDirectories(writtenRun.resolve("gatling/hang 1"));
+        Files.writeString(writtenRun.resolve("gatling/hang 1/index.html"), "Gatling's own");
+
+        assertThat(PerfReport.write(written)).isEmpty();
+    }
+
     @Test
     void plotsRunOverTime() throws IOException {
-        Path run = SampleRun.overTime(results.resolve("made-up/quick")).directory();
-
-        assertThat(PerfReport.write(results)).isEmpty();
-
-        assertThat(plots(run))
+        assertThat(plots(writtenRun))
                 .containsExactlyInAnyOrder(
                         "requests-GET-orders.png",
                         "latency-GET-orders.png",
@@ -49,7 +61,7 @@ class PerfReportTest {
                         "memory.png",
                         "connections.png",
                         "threads.png");
-        assertThat(colours(run.resolve("plots/requests-GET-orders.png")))
+        assertThat(colours(writtenRun.resolve("plots/requests-GET-orders.png")))
                 .contains(OutcomeKind.ANSWERED.colour().getRGB());
     }
 
@@ -57,6 +69,7 @@ class PerfReportTest {
     void shadesFaultWithTheNameOfAnOutcome() throws IOException {
         Path run = SampleRun.overTime(results.resolve("made-up/quick"))
                 .with("spans.csv", "step,label,from_ms,to_ms", "2,bulkhead-full,2200,3200")
+                .without("processes.csv", "meters.csv")
                 .directory();
 
         assertThat(PerfReport.write(results)).isEmpty();
@@ -68,6 +81,7 @@ class PerfReportTest {
     void comparesProductsSideBySide() throws IOException {
         Path run = SampleRun.overTime(results.resolve("made-up/quick"))
                 .with("facts.csv", "name,value,unit", "one.rate,25,1/s", "other.rate,50,1/s", "seed,7,")
+                .without("processes.csv", "meters.csv")
                 .directory();
         Files.writeString(
                 run.resolve("run.properties"),
@@ -88,8 +102,9 @@ class PerfReportTest {
 
     @Test
     void comparesStepsOfRunWithoutFaults() throws IOException {
-        Path run = SampleRun.overTime(results.resolve("made-up/quick")).directory();
-        Files.delete(run.resolve("spans.csv"));
+        Path run = SampleRun.overTime(results.resolve("made-up/quick"))
+                .without("spans.csv", "meters.csv")
+                .directory();
 
         assertThat(PerfReport.write(results)).isEmpty();
 
@@ -119,6 +134,7 @@ class PerfReportTest {
                         "step,at_ms,micros,request,outcome",
                         "1,100,4000,neighbour,success",
                         "1,200,900000,sick,timeout")
+                .without("meters.csv")
                 .directory();
 
         assertThat(PerfReport.write(results)).isEmpty();
@@ -134,11 +150,7 @@ class PerfReportTest {
 
     @Test
     void showsTheLimitsFirstAndEscapesText() throws IOException {
-        Path run = SampleRun.overTime(results.resolve("made-up/quick")).directory();
-
-        assertThat(PerfReport.write(results)).isEmpty();
-
-        String page = Files.readString(run.resolve("index.html"));
+        String page = Files.readString(writtenRun.resolve("index.html"));
         assertThat(page.substring(page.indexOf("<body>") + 6).strip())
                 .startsWith("<p class=\"limit\">Made up: no process had any limit.</p>");
         assertThat(page).contains("Is this &lt;made up&gt;?", "<code>perf/run made-up</code>", "cpus.granted");
@@ -146,7 +158,7 @@ class PerfReportTest {
 
     @Test
     void comparesNothingOfInvalidRun() throws IOException {
-        Path run = SampleRun.overTime(results.resolve("made-up/quick")).directory();
+        Path run = SampleRun.withoutRequests(results.resolve("made-up/quick")).directory();
         Files.writeString(
                 run.resolve("run.properties"),
                 Files.readString(run.resolve("run.properties"))
@@ -162,14 +174,11 @@ class PerfReportTest {
 
     @Test
     void keepsOnlySmallFiles() throws IOException {
-        Path run = SampleRun.overTime(results.resolve("made-up/quick")).directory();
-        Files.createDirectories(run.resolve("gatling/hang"));
-        Files.writeString(run.resolve("gatling/hang/index.html"), "Gatling's own");
         Path kept = results.resolve("2026-01-01-made-up");
         Files.createDirectories(kept.resolve("made-up"));
         Files.writeString(kept.resolve("made-up/of-an-earlier-run.csv"), "old");
 
-        assertThat(PerfReport.run("--keep", kept.toString(), results.toString()))
+        assertThat(PerfReport.run("--keep", kept.toString(), written.toString()))
                 .isZero();
 
         try (Stream<Path> files = Files.list(kept.resolve("made-up"))) {
@@ -201,25 +210,23 @@ class PerfReportTest {
     /** Each plot of the run itself, apart from the meters, is drawn again from what is kept. */
     @Test
     void drawsTheSamePlotsAgainFromWhatIsKept() throws IOException {
-        Path run = SampleRun.overTime(results.resolve("made-up/quick")).directory();
-        PerfReport.write(results);
         Path kept = results.resolve("2026-01-01-made-up");
-        PerfReport.run("--keep", kept.toString(), results.toString());
+        PerfReport.run("--keep", kept.toString(), written.toString());
         FileSystemUtils.deleteRecursively(kept.resolve("made-up/plots"));
 
         assertThat(PerfReport.run(kept.toString())).isZero();
 
         Set<String> again = plots(kept.resolve("made-up"));
-        assertThat(plots(run)).containsAll(again).hasSize(again.size() + 1);
+        assertThat(plots(writtenRun)).containsAll(again).hasSize(again.size() + 1);
         for (String plot : again) {
             assertThat(kept.resolve("made-up/plots").resolve(plot))
-                    .hasSameBinaryContentAs(run.resolve("plots").resolve(plot));
+                    .hasSameBinaryContentAs(writtenRun.resolve("plots").resolve(plot));
         }
     }
 
     @Test
     void leavesAKeptSetAloneUnlessItIsNamed() throws IOException {
-        SampleRun.overTime(results.resolve("made-up/quick"));
+        SampleRun.withoutRequests(results.resolve("made-up/quick"));
         Path kept = results.resolve("2026-01-01-made-up");
         PerfReport.run("--keep", kept.toString(), results.toString());
         Files.delete(kept.resolve("made-up/index.html"));
@@ -232,8 +239,8 @@ class PerfReportTest {
 
     @Test
     void keepsRunsOfOneCommitTogether() throws IOException {
-        SampleRun.overTime(results.resolve("made-up/quick")).append("run.properties", "gateway.commit=abc");
-        SampleRun.overTime(results.resolve("other/quick"))
+        SampleRun.withoutRequests(results.resolve("made-up/quick")).append("run.properties", "gateway.commit=abc");
+        SampleRun.withoutRequests(results.resolve("other/quick"))
                 .append("run.properties", "gateway.commit=def", "experiment=other");
         Path kept = results.resolve("2026-01-01-made-up");
 
@@ -245,7 +252,7 @@ class PerfReportTest {
 
     @Test
     void keepsTablesOfTheSameCommitOnly() throws IOException {
-        SampleRun.overTime(results.resolve("made-up/quick")).append("run.properties", "gateway.commit=abc");
+        SampleRun.withoutRequests(results.resolve("made-up/quick")).append("run.properties", "gateway.commit=abc");
         PromiseTable table = new PromiseTable();
         table.show("answered", "90 %");
         for (String commit : List.of("abc", "def", "")) {
@@ -268,6 +275,7 @@ class PerfReportTest {
         Path run = SampleRun.overTime(results.resolve("made-up/quick"))
                 .with("steps.csv", "step,label,x,began_ms,ended_ms", "1,one: hang,,0,2000", "2,two: hang,,2000,4000")
                 .append("run.properties", "panels=one,two")
+                .without("processes.csv", "meters.csv")
                 .directory();
 
         assertThat(PerfReport.write(results)).isEmpty();
@@ -282,6 +290,7 @@ class PerfReportTest {
     @Test
     void showsTheChecklistAndDoesNotCountClaimsOfARunThatMissesALine() throws IOException {
         Path run = SampleRun.reviewed(results.resolve("made-up/quick"), "calm/p90-ms", "900", "ms", "")
+                .without("meters.csv")
                 .directory();
         PerfReport.write(results);
         assertThat(results.resolve("index.html")).content().contains("1 of 1");
@@ -314,7 +323,7 @@ class PerfReportTest {
 
     @Test
     void keepsNoInvalidRun() throws IOException {
-        Path run = SampleRun.overTime(results.resolve("made-up/quick")).directory();
+        Path run = SampleRun.withoutRequests(results.resolve("made-up/quick")).directory();
         Files.writeString(
                 run.resolve("run.properties"),
                 Files.readString(run.resolve("run.properties"))
@@ -329,13 +338,7 @@ class PerfReportTest {
 
     @Test
     void linksOnlyExistingFiles() throws IOException {
-        Path run = SampleRun.overTime(results.resolve("made-up/quick")).directory();
-        Files.createDirectories(run.resolve("gatling/hang 1"));
-        Files.writeString(run.resolve("gatling/hang 1/index.html"), "Gatling's own");
-
-        assertThat(PerfReport.write(results)).isEmpty();
-
-        for (Path page : new Path[] {results.resolve("index.html"), run.resolve("index.html")}) {
+        for (Path page : new Path[] {written.resolve("index.html"), writtenRun.resolve("index.html")}) {
             Set<String> references = new TreeSet<>();
             Matcher reference = REFERENCE.matcher(Files.readString(page));
             while (reference.find()) {
@@ -350,8 +353,9 @@ class PerfReportTest {
 
     @Test
     void writesTheOtherPagesIfOneRunIsInvalid() throws IOException {
-        SampleRun wrong = SampleRun.overTime(results.resolve("wrong/quick")).with("steps.csv", "step,label,x,began_ms");
-        Path right = SampleRun.overTime(results.resolve("right/quick")).directory();
+        SampleRun wrong =
+                SampleRun.withoutRequests(results.resolve("wrong/quick")).with("steps.csv", "step,label,x,began_ms");
+        Path right = SampleRun.withoutRequests(results.resolve("right/quick")).directory();
 
         assertThat(PerfReport.write(results)).singleElement().asString().contains("wrong/quick/steps.csv:1: ");
 
@@ -361,15 +365,13 @@ class PerfReportTest {
 
     @Test
     void writesTheSamePageFromTheSameFiles() throws IOException {
-        Path run = SampleRun.overTime(results.resolve("made-up/quick")).directory();
-        PerfReport.write(results);
-        String page = Files.readString(run.resolve("index.html"));
-        byte[] plot = Files.readAllBytes(run.resolve("plots/in-flight.png"));
+        String page = Files.readString(writtenRun.resolve("index.html"));
+        byte[] plot = Files.readAllBytes(writtenRun.resolve("plots/in-flight.png"));
 
-        PerfReport.write(results);
+        PerfReport.write(written);
 
-        assertThat(run.resolve("index.html")).hasContent(page);
-        assertThat(run.resolve("plots/in-flight.png")).hasBinaryContent(plot);
+        assertThat(writtenRun.resolve("index.html")).hasContent(page);
+        assertThat(writtenRun.resolve("plots/in-flight.png")).hasBinaryContent(plot);
     }
 
     @ParameterizedTest

@@ -72,7 +72,14 @@ public final class SampleRun {
                         "load,\"a, b\",true,1");
     }
 
-    /** The same, as a run that meets the checklist, with a claim that was recorded when it began. */
+    /** The steps, the facts and the assertions of {@link #overTime}: no raw data, so no plots. */
+    public static SampleRun withoutRequests(Path directory) throws IOException {
+        return overTime(directory)
+                .with("requests.csv", "step,at_ms,micros,request,outcome")
+                .without("processes.csv", "meters.csv");
+    }
+
+    /** {@link #overTime} as a run that meets the checklist, with a claim that was recorded when it began. */
     public static SampleRun reviewed(Path directory, String... claim) throws IOException {
         return overTime(directory)
                 .append("run.properties", "load.model=open", "warm-up.seconds=20.0", "cpus.host=4")
@@ -113,6 +120,14 @@ public final class SampleRun {
             Files.writeString(directory.resolve(file), String.join("\r\n", lines));
         } catch (IOException e) {
             throw new UncheckedIOException(e);
+        }
+        return this;
+    }
+
+    /** Deletes files. */
+    public SampleRun without(String... files) throws IOException {
+        for (String file : files) {
+            Files.delete(directory.resolve(file));
         }
         return this;
     }
