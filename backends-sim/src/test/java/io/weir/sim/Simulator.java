@@ -24,6 +24,7 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.stream.Stream;
 import org.apache.catalina.connector.Connector;
 import org.apache.tomcat.util.threads.ThreadPoolExecutor;
 import org.awaitility.Awaitility;
@@ -73,8 +74,18 @@ public final class Simulator implements AutoCloseable {
 
     /** The stacks with a service, so without POSTGRES. */
     public static List<Stack> stacks() {
-        return List.of(
-                Stack.MVC_JDBC, Stack.MVC_JDBC_VIRTUAL, Stack.MVC_R2DBC, Stack.WEBFLUX_JDBC, Stack.WEBFLUX_R2DBC);
+        return Stream.concat(stacksOfEachKind().stream(), otherStacks().stream())
+                .toList();
+    }
+
+    /** Two stacks that together have both servers and both drivers. */
+    public static List<Stack> stacksOfEachKind() {
+        return List.of(Stack.MVC_JDBC, Stack.WEBFLUX_R2DBC);
+    }
+
+    /** The stacks that combine the servers and drivers in another way. */
+    public static List<Stack> otherStacks() {
+        return List.of(Stack.MVC_JDBC_VIRTUAL, Stack.MVC_R2DBC, Stack.WEBFLUX_JDBC);
     }
 
     /** Returns the shared simulator, for tests that change only its faults. */
