@@ -49,6 +49,8 @@ record CallersScenario(Scenario.Options options) {
                 read-idle-timeout: 2s
                 keep-alive-timeout: 3s
               overload: { target-event-loop-delay: 250ms }
+              # Calls that find no permit fail after half of it.
+              backends: { shop: { deadline: 12s } }
             """;
 
     /** Readers come back after a while: they are slow, and do not flood the backend with requests. */
@@ -78,7 +80,8 @@ record CallersScenario(Scenario.Options options) {
     /**
      * What a part has measured.
      *
-     * @param megabytes the gateway's memory: calm, at a third of the attack, at its end, and after it
+     * @param megabytes the gateway's memory: calm, at a third of the attack, at its end, and after it; empty
+     *     in parts of one caller
      * @param cores the gateway's processor time during the attack
      */
     private record Measured(Requests calm, Requests during, List<Double> megabytes, double cores, List<Counts> counts) {
@@ -107,8 +110,8 @@ record CallersScenario(Scenario.Options options) {
         try (LightBackend backend = LightBackend.answering(CallersScenario::body, request -> serve(request, workers));
                 Processes processes = Processes.unlimited()) {
             List<String> arguments = configure(processes.directory());
-            List<String> jvm =
-                    List.of("-Xmx" + HEAP_MEGABYTES + "m", "-XX:MaxDirectMemorySize=" + HEAP_MEGABYTES + "m");
+            List<String> jvm = new ArrayList<>(options.jvm());
+            jvm.addAll(List.of("-Xmx" + HEAP_MEGABYTES + "m", "-XX:MaxDirectMemorySize=" + HEAP_MEGABYTES + "m"));
             RunningServer gateway = options.startGateway(processes, jvm, backend.port(), backend.port(), arguments);
             Front front = new Front(processes, gateway, new PromiseTable());
             Scenario.load(gateway.port(), "/shop/1").run(OTHERS, options.seconds(3, 20));
@@ -199,6 +202,7 @@ record CallersScenario(Scenario.Options options) {
         OpenLoad others = Scenario.load(front.gateway.port(), "/shop/1");
         Measured measured = measure(
                 front,
+                true,
                 others,
                 () -> List.of(RawCallers.start(front.gateway.port(), kind.behaviour, count, kind.openedPerSecond())));
         PromiseTable promises = front.promises.of(count + " " + kind.name + ": ");
@@ -240,8 +244,8 @@ record CallersScenario(Scenario.Options options) {
         Duration interval = Duration.ofMillis(1000L * count / perSecond);
         Behaviour behaviour = Behaviour.of(new byte[0], CallerBytes.get("/limited/1"), interval, true, interval);
         OpenLoad others = Scenario.load(front.gateway.port(), "/limited/1");
-        Measured measured =
-                measure(front, others, () -> List.of(RawCallers.start(front.gateway.port(), behaviour, count, count)));
+        Measured measured = measure(
+                front, false, others, () -> List.of(RawCallers.start(front.gateway.port(), behaviour, count, count)));
         overload(front, "one caller, %d requests/s: ".formatted(perSecond), measured);
     }
 
@@ -251,7 +255,10 @@ record CallersScenario(Scenario.Options options) {
                 Behaviour.of(new byte[0], new byte[0], Duration.ofSeconds(1), true, Duration.ofSeconds(5));
         OpenLoad others = Scenario.load(front.gateway.port(), "/shop/1").withNewConnections(front.gateway.port());
         Measured measured = measure(
-                front, others, () -> List.of(RawCallers.start(front.gateway.port(), behaviour, count, count / 5)));
+                front,
+                false,
+                others,
+                () -> List.of(RawCallers.start(front.gateway.port(), behaviour, count, count / 5)));
         overload(front, "one caller, %d connections: ".formatted(count), measured);
     }
 
@@ -271,6 +278,7 @@ record CallersScenario(Scenario.Options options) {
         int count = options.quick() ? 5 : 20;
         Measured measured = measure(
                 front,
+                false,
                 others,
                 () -> kinds.values().stream()
                         .map(kind -> RawCallers.start(front.gateway.port(), kind, count, count))
@@ -312,19 +320,21 @@ record CallersScenario(Scenario.Options options) {
 
     // ---------------------------------------------------------------- measurement
 
-    private Measured measure(Front front, OpenLoad others, Supplier<List<RawCallers>> attack) throws Exception {
+    private Measured measure(Front front, boolean withMemory, OpenLoad others, Supplier<List<RawCallers>> attack)
+            throws Exception {
         int rate = options.quick() ? OTHERS / 2 : OTHERS;
         Duration calmTime = options.seconds(1, 10);
         Duration time = options.seconds(6, 35);
-        List<Double> megabytes = new ArrayList<>();
-        sampleMemory(front, Duration.ZERO, megabytes);
+        MemorySamples memory = new MemorySamples(front, withMemory, new ArrayList<>());
+        memory.sample();
         Requests before = others.run(rate, calmTime);
         List<RawCallers> callers = attack.get();
         try {
             Duration cpu = front.gateway.process().orElseThrow().cpuTime();
             long began = System.nanoTime();
             CompletableFuture<Requests> sent = others.send(rate, time);
-            sampleMemory(front, time, megabytes);
+            Thread.sleep(time.dividedBy(3));
+            memory.sample();
             Requests during = sent.join();
             List<Counts> counts = callers.stream().map(RawCallers::counts).toList();
             double cores = (double) front.gateway
@@ -334,25 +344,30 @@ record CallersScenario(Scenario.Options options) {
                             .minus(cpu)
                             .toNanos()
                     / (System.nanoTime() - began);
-            sampleMemory(front, Duration.ZERO, megabytes);
+            memory.sample();
             callers.forEach(RawCallers::close);
             // The gateway notices it.
             Thread.sleep(options.seconds(1, 3));
-            sampleMemory(front, Duration.ZERO, megabytes);
-            return new Measured(before, during, megabytes, cores, counts);
+            memory.sample();
+            return new Measured(before, during, memory.megabytes, cores, counts);
         } finally {
             callers.forEach(RawCallers::close);
             others.closeConnections();
         }
     }
 
-    /** Adds the memory after a third of the time. */
-    private static void sampleMemory(Front front, Duration time, List<Double> megabytes) throws InterruptedException {
-        Thread.sleep(time.dividedBy(3));
-        front.processes.collectGarbage(front.gateway);
-        double heap = front.gateway.metric("jvm_memory_used_bytes", "area=\"heap\"") / 1e6;
-        double direct = front.gateway.metric("weir_memory_used_ratio", "area=\"direct\"") * HEAP_MEGABYTES;
-        System.out.printf("heap %.0f MB, direct %.0f MB%n", heap, direct);
-        megabytes.add(heap + direct);
+    /** The gateway's memory after a collection of its garbage; nothing if the part does not show it. */
+    private record MemorySamples(Front front, boolean isShown, List<Double> megabytes) {
+
+        void sample() throws InterruptedException {
+            if (!isShown) {
+                return;
+            }
+            front.processes.collectGarbage(front.gateway);
+            double heap = front.gateway.metric("jvm_memory_used_bytes", "area=\"heap\"") / 1e6;
+            double direct = front.gateway.metric("weir_memory_used_ratio", "area=\"direct\"") * HEAP_MEGABYTES;
+            System.out.printf("heap %.0f MB, direct %.0f MB%n", heap, direct);
+            megabytes.add(heap + direct);
+        }
     }
 }

@@ -12,6 +12,7 @@ import io.weir.perf.run.Processes;
 import io.weir.perf.run.RunningServer;
 import io.weir.perf.run.TestServers;
 import java.io.PrintStream;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.LocalDate;
@@ -118,8 +119,11 @@ public final class Scenario {
 
     private static final int MAX_ATTEMPTS = 3;
 
+    /** An AOT cache beside the jar: it halves the processor time of a start. */
+    static final String CACHE = "weir-gateway.aot";
+
     /** A JVM that lives for seconds needs less compilation. */
-    private static final List<String> SHORT_LIVED = List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC");
+    static final List<String> SHORT_LIVED = List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC");
 
     /**
      * The options.
@@ -189,7 +193,16 @@ public final class Scenario {
         /** Starts the gateway between two backends; returns when it is ready. */
         RunningServer startGateway(Processes processes, int mvcPort, int reactivePort, List<String> properties)
                 throws InterruptedException {
-            return startGateway(processes, quick ? SHORT_LIVED : List.of(), mvcPort, reactivePort, properties);
+            return startGateway(processes, jvm(), mvcPort, reactivePort, properties);
+        }
+
+        /** The options of a gateway's JVM. */
+        List<String> jvm() {
+            Path cache = jar.resolveSibling(CACHE);
+            return Stream.of(SHORT_LIVED, Files.exists(cache) ? List.of("-XX:AOTCache=" + cache) : List.<String>of())
+                    .filter(_ -> quick)
+                    .flatMap(List::stream)
+                    .toList();
         }
 
         RunningServer startGateway(

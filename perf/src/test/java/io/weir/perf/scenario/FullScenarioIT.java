@@ -54,6 +54,6 @@ class FullScenarioIT {
                     memory       | memory-headroom | Parallel: refused, while half of the heap is live | ''
                     """)
     void breaksPromisesWithoutProtection(String name, String without, String broken, String perhaps) throws Exception {
-        ScenarioIT.assertBroken(name, without, broken, perhaps);
+        ScenarioIT.assertBroken(ScenarioIT.BUILT, name, without, broken, perhaps);
     }
 }
