@@ -9,6 +9,7 @@ import io.weir.testing.OneBackendTests;
 import io.weir.testing.TestBackend;
 import io.weir.testing.TestCaller;
 import io.weir.testing.TestGateway;
+import io.weir.testing.Tier;
 import java.io.IOException;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
@@ -52,7 +53,7 @@ class BrowserTargetsIT extends OneBackendTests {
     }
 
     private static Stream<Arguments> eachDoor(Arguments row) {
-        return Door.ofTier().map(door -> Arguments.of(door, row.get()[0], row.get()[1]));
+        return Tier.doors().stream().map(door -> Arguments.of(door, row.get()[0], row.get()[1]));
     }
 
     private static String bodyOverHttp2(String target) throws IOException {

@@ -198,7 +198,7 @@ class CallersIT extends GatewayTests {
 
     static Stream<Arguments> leavingCallers() {
         return Arrays.stream(Leaving.values())
-                .flatMap(leaving -> Door.ofTier().map(door -> Arguments.of(leaving, door)));
+                .flatMap(leaving -> Tier.doors().stream().map(door -> Arguments.of(leaving, door)));
     }
 
     private static JsonNode assertRecordedAsClientClosed(Door door, String route, String path) {

@@ -150,7 +150,7 @@ class RecordedAnswersIT {
 
     static Stream<Arguments> protocolsAndDoors() {
         return Stream.of(Protocol.values())
-                .flatMap(protocol -> Door.ofTier().map(door -> Arguments.of(protocol, door)));
+                .flatMap(protocol -> Tier.doors().stream().map(door -> Arguments.of(protocol, door)));
     }
 
     @ParameterizedTest(name = "{0} {1}")

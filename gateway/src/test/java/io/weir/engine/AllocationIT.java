@@ -27,7 +27,6 @@ import org.junit.jupiter.api.Timeout;
 @Tag("full")
 @Tag("measurement")
 @Timeout(120)
-@Tag("full")
 class AllocationIT {
 
     private static final String BACKEND = "orders";

@@ -30,7 +30,6 @@ import reactor.netty.resources.LoopResources;
 @Tag("full")
 @Tag("blockhound")
 @Timeout(300)
-@Tag("full")
 class BlockHoundIT {
 
     private static final int EXCHANGES = 2_000;

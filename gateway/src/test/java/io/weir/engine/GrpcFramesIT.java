@@ -138,7 +138,7 @@ class GrpcFramesIT {
     }
 
     static Stream<Arguments> connectionsAndDoors() {
-        return Stream.of(false, true).flatMap(isTls -> Door.ofTier().map(door -> Arguments.of(isTls, door)));
+        return Stream.of(false, true).flatMap(isTls -> Tier.doors().stream().map(door -> Arguments.of(isTls, door)));
     }
 
     private static TestGateway gateway(boolean isTls) {

@@ -50,7 +50,6 @@ import tools.jackson.databind.JsonNode;
 @Tag("measurement")
 @ExtendWith(Leaks.class)
 @Timeout(600)
-@Tag("full")
 class LargeIT {
 
     private static final String BACKEND = "orders";

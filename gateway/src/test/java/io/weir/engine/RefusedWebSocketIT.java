@@ -352,6 +352,6 @@ class RefusedWebSocketIT {
     }
 
     private static Stream<Arguments> onEachDoor(List<?> cases) {
-        return cases.stream().flatMap(each -> Door.ofTier().map(door -> Arguments.of(each, door)));
+        return cases.stream().flatMap(each -> Tier.doors().stream().map(door -> Arguments.of(each, door)));
     }
 }

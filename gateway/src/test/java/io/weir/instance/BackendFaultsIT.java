@@ -419,7 +419,7 @@ class BackendFaultsIT {
     // ---------------------------------------------------------------- fixtures
 
     private static Stream<Arguments> throughEachDoor(List<?> cases) {
-        return cases.stream().flatMap(each -> Door.ofTier().map(door -> Arguments.of(each, door)));
+        return cases.stream().flatMap(each -> Tier.doors().stream().map(door -> Arguments.of(each, door)));
     }
 
     // ---------------------------------------------------------------- the gateway's own failures

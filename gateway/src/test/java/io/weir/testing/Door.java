@@ -5,14 +5,9 @@ import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 import java.util.Locale;
-import java.util.stream.Stream;
-import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.Arguments;
-import org.junit.jupiter.params.provider.ArgumentsProvider;
-import org.junit.jupiter.params.provider.ArgumentsSource;
 import org.junit.jupiter.params.provider.EnumSource;
-import org.junit.jupiter.params.support.ParameterDeclarations;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /** The door of a request. Tests assert the same of both doors. */
 public enum Door {
@@ -28,7 +23,7 @@ public enum Door {
     @Target(ElementType.METHOD)
     @Retention(RetentionPolicy.RUNTIME)
     @ParameterizedTest(name = "{0}")
-    @ArgumentsSource(Tier.class)
+    @MethodSource("io.weir.testing.Tier#doors")
     public @interface Each {}
 
     /** A test in which the door matters: it runs for each door in both tiers. */
@@ -37,19 +32,6 @@ public enum Door {
     @ParameterizedTest(name = "{0}")
     @EnumSource(Door.class)
     public @interface Both {}
-
-    /** The arguments of {@link Each}. */
-    static final class Tier implements ArgumentsProvider {
-        @Override
-        public Stream<Arguments> provideArguments(ParameterDeclarations parameters, ExtensionContext context) {
-            return ofTier().map(Arguments::of);
-        }
-    }
-
-    /** The doors for which a test runs that is like {@link Each}, but has more parameters. */
-    public static Stream<Door> ofTier() {
-        return Boolean.getBoolean("full") ? Stream.of(values()) : Stream.of(COMPILED);
-    }
 
     /** The door's word in metrics and log. */
     public String word() {
