@@ -6,7 +6,9 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** The contract of the stacks, in this JVM. Both classes run in the same JVM, so they compare their answers. */
+/**
+ * The contract of the stacks, in this JVM. Both classes run in the same JVM, so they compare their answers.
+ */
 class StackContractIT {
 
     @Nested
