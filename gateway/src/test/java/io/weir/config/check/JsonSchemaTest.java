@@ -11,6 +11,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Set;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -26,6 +27,14 @@ class JsonSchemaTest {
     private static final Path FILE = CONFIG.resolve("weir.schema.json");
     /** {@code mvn test -pl gateway -Dtest=JsonSchemaTest -Dschema=write} regenerates the file. */
     private static final boolean WRITE = "write".equals(System.getProperty("schema"));
+
+    private static final com.networknt.schema.JsonSchema SCHEMA =
+            JsonSchemaFactory.getInstance(VersionFlag.V202012).getSchema(JsonSchema.create());
+
+    /** The problems of a report that a schema can detect. */
+    private static final Pattern DETECTABLE = Pattern.compile(
+            "gateway\\.yml:[0-9]+: weir\\.[^ ]+(: .*)? \\("
+                    + "(unknown property|without a unit|expected: (a whole number|a number, [0-9]|true or false|a size|properties:)).*");
 
     private static final ObjectMapper JSON = new ObjectMapper().enable(SerializationFeature.INDENT_OUTPUT);
 
@@ -74,22 +83,13 @@ class JsonSchemaTest {
      * The malformed files that a schema can detect: unknown names and values of a wrong type below
      * {@code weir}.
      */
-    static Stream<MalformedConfiguration> malformed() {
-        return Stream.concat(MalformedPropertiesTest.names(), MalformedValuesTest.values())
-                .filter(row -> row.problems().stream().allMatch(JsonSchemaTest::isDetectable));
-    }
-
-    private static boolean isDetectable(MalformedConfiguration.Expected problem) {
-        return problem.path().startsWith("weir.")
-                && (problem.why().startsWith("unknown property")
-                        || problem.why().startsWith("without a unit")
-                        || problem.why()
-                                .matches("expected: (a whole number|a number|true or false|a size|properties:).*"));
+    static Stream<MalformedConfiguration> malformed() throws IOException {
+        return MalformedFixtures.all().stream()
+                .filter(configuration -> configuration.problems().stream()
+                        .allMatch(problem -> DETECTABLE.matcher(problem).matches()));
     }
 
     private static Set<ValidationMessage> problems(String yaml) {
-        return JsonSchemaFactory.getInstance(VersionFlag.V202012)
-                .getSchema(JsonSchema.create())
-                .validate(JSON.valueToTree(new Yaml().load(yaml)));
+        return SCHEMA.validate(JSON.valueToTree(new Yaml().load(yaml)));
     }
 }

@@ -1,16 +1,17 @@
 package io.weir.config.check;
 
-import static io.weir.config.check.MalformedConfiguration.problem;
-import static io.weir.config.check.MalformedConfiguration.row;
-
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Files with syntax errors, and files that YAML reads in an unintended way. */
+/**
+ * Files with syntax errors, and files that YAML reads in an unintended way. They are no fixtures, since
+ * editors would repair or refuse them.
+ */
 class MalformedYamlTest {
 
     @TempDir
@@ -20,6 +21,7 @@ class MalformedYamlTest {
     @MethodSource("files")
     void reportsTheProblem(MalformedConfiguration configuration) throws IOException {
         configuration.assertReported(directory);
+        configuration.assertPrinted(directory);
     }
 
     static Stream<MalformedConfiguration> files() {
@@ -32,15 +34,11 @@ class MalformedYamlTest {
                             orders: { uri: "http://orders:8080"
                           drain: { delay: 1s }
                         """,
-                        problem(
-                                4,
-                                "",
-                                null,
-                                "not YAML: expected ',' or '}', but got <scalar>, while parsing a flow mapping from line 3")),
+                        "gateway.yml:4: not YAML: expected ',' or '}', but got <scalar>, while parsing a flow mapping from line 3"),
                 row("a colon too many", """
                         weir:
                           drain: delay: 1s
-                        """, problem(2, "", null, "not YAML: mapping values are not allowed here")),
+                        """, "gateway.yml:2: not YAML: mapping values are not allowed here"),
                 row(
                         "a quote that is not closed",
                         """
@@ -49,33 +47,26 @@ class MalformedYamlTest {
                             delay: "1s
                             timeout: 2s
                         """,
-                        problem(
-                                5,
-                                "",
-                                null,
-                                "not YAML: found unexpected end of stream, while scanning a quoted scalar from line 3")),
+                        "gateway.yml:5: not YAML: found unexpected end of stream, while scanning a quoted scalar from line 3"),
                 row("tabs", """
                         weir:
                         	drain:
                         		delay: 1s
-                        """, problem(2, "", null, "a tab indents this line and 1 more (expected: spaces)")),
-                row(
-                        "an alias that does not exist",
-                        """
+                        """, "gateway.yml:2: a tab indents this line and 1 more (expected: spaces)"),
+                row("an alias that does not exist", """
                         weir:
                           drain: *nobody
-                        """,
-                        problem(2, "", null, "not YAML: found undefined alias nobody")),
+                        """, "gateway.yml:2: not YAML: found undefined alias nobody"),
                 row("no properties", """
                         - weir
                         - backends
-                        """, problem(1, "", null, "expected: properties at the top level, such as weir:")),
+                        """, "gateway.yml:1: expected: properties at the top level, such as weir:"),
                 row("a duplicate key", """
                         weir:
                           drain:
                             delay: 1s
                             delay: 2s
-                        """, problem(4, "weir.drain.delay", null, "duplicate key, first in line 3")),
+                        """, "gateway.yml:4: weir.drain.delay (duplicate key, first in line 3)"),
                 row(
                         "a duplicate block with problems in both parts",
                         """
@@ -89,9 +80,9 @@ class MalformedYamlTest {
                             users: { uri: "http://users:8080" }
                           drain: { delay: 1h }
                         """,
-                        problem(3, "weir.backends.orders.deadlin", "1s", "unknown property", "deadline"),
-                        problem(6, "weir", null, "duplicate key, first in line 1"),
-                        problem(9, "weir.drain.delay", "1h", "expected: 0 to 5m")),
+                        "gateway.yml:3: weir.backends.orders.deadlin: 1s (unknown property; did you mean deadline?)",
+                        "gateway.yml:6: weir (duplicate key, first in line 1)",
+                        "gateway.yml:9: weir.drain.delay: 1h (expected: 0 to 5m)"),
                 row(
                         "a key that YAML reads as true",
                         """
@@ -104,11 +95,7 @@ class MalformedYamlTest {
                           - { id: orders, uri: "backend://orders", predicates: ["Path=/orders/**"] }
                         weir.backends.orders.uri: http://orders:8080
                         """,
-                        problem(
-                                5,
-                                "weir.routes.orders.fallback[true]",
-                                null,
-                                "YAML reads the key (on, off, yes, no) as true; put it in quotes")),
+                        "gateway.yml:5: weir.routes.orders.fallback[true] (YAML reads the key (on, off, yes, no) as true; put it in quotes)"),
                 row(
                         "two keys that YAML reads as true",
                         """
@@ -117,27 +104,24 @@ class MalformedYamlTest {
                             on: 1s
                             yes: 1s
                         """,
-                        problem(
-                                3,
-                                "weir.drain[true]",
-                                "1s",
-                                "YAML reads the key (on, off, yes, no) as true; put it in quotes"),
-                        problem(4, "weir.drain[true]", null, "duplicate key, first in line 3")),
+                        "gateway.yml:3: weir.drain[true]: 1s (YAML reads the key (on, off, yes, no) as true; put it in quotes)",
+                        "gateway.yml:4: weir.drain[true] (duplicate key, first in line 3)"),
                 row("a type that does not fit", """
                         weir:
                           drain:
                             delay: !!int 1s
-                        """, problem(0, "", null, "not readable: For input string: \"1s\"")),
-                row(
-                        "an alias that contains itself",
-                        """
+                        """, "gateway.yml: not readable: For input string: \"1s\""),
+                row("an alias that contains itself", """
                         weir: &weir
                           drain: *weir
-                        """,
-                        problem(1, "weir.drain", null, "an alias that contains itself")),
+                        """, "gateway.yml:1: weir.drain (an alias that contains itself)"),
                 row(
                         "a character that is not allowed",
                         "weir:\n  drain:\n    delay: \"1\u0007s\"\n",
-                        problem(3, "", null, "not YAML: a character that is not allowed, U+0007")));
+                        "gateway.yml:3: not YAML: a character that is not allowed, U+0007"));
+    }
+
+    private static MalformedConfiguration row(String name, String yaml, String... problems) {
+        return new MalformedConfiguration(name, yaml, List.of(problems));
     }
 }
