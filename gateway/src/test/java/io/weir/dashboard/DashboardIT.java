@@ -1,46 +1,29 @@
 package io.weir.dashboard;
 
+import static io.weir.dashboard.TestDashboard.post;
+import static io.weir.dashboard.TestDashboard.reload;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import com.netflix.hystrix.HystrixCommand;
-import com.netflix.hystrix.HystrixCommandGroupKey;
-import com.netflix.hystrix.contrib.metrics.eventstream.HystrixMetricsPoller;
 import io.github.resilience4j.circuitbreaker.CircuitBreaker.State;
 import io.weir.reload.ConfigurationChange;
-import io.weir.reload.ConfigurationChange.Trigger;
-import io.weir.reload.LiveConfiguration;
 import io.weir.testing.Door;
-import io.weir.testing.HeldCalls;
 import io.weir.testing.TestBackend;
 import io.weir.testing.TestCaller;
 import io.weir.testing.TestGateway;
-import java.io.BufferedReader;
-import java.io.FilterInputStream;
 import java.io.IOException;
-import java.io.InputStream;
-import java.io.InputStreamReader;
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpResponse;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeMap;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.stream.IntStream;
-import java.util.zip.GZIPInputStream;
+import java.util.function.Predicate;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import tools.jackson.databind.JsonNode;
-import tools.jackson.databind.json.JsonMapper;
+import tools.jackson.databind.node.MissingNode;
 
 /** The dashboard's page and streams on the management port. */
 @Timeout(60)
@@ -51,13 +34,6 @@ class DashboardIT {
     private static TestBackend backend;
     private static TestGateway gateway;
     private static TestGateway guarded;
-    /** Its backend fails, hangs or answers, depending on the end of the path. */
-    private static TestGateway counted;
-
-    private static TestBackend mixed;
-    private static final HeldCalls held = new HeldCalls();
-    private static final HttpClient CLIENT =
-            HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
 
     @BeforeAll
     static void start() {
@@ -74,27 +50,6 @@ class DashboardIT {
                 .start();
     }
 
-    @BeforeAll
-    static void startCounted() {
-        mixed = TestBackend.start((request, conversation) -> {
-            switch (request.target().replaceFirst(".*/", "")) {
-                case "fails" -> conversation.answer(500, "");
-                case "hangs" -> held.serve(request, conversation);
-                default -> TestBackend.ECHO.serve(request, conversation);
-            }
-        });
-        counted = TestGateway.setup()
-                .backend(
-                        "orders",
-                        mixed.uri(),
-                        "deadline: 60s",
-                        "bulkhead: { max-concurrent-calls: 2, queue-capacity: 1, max-wait-duration: 20s }",
-                        "circuit-breaker: { minimum-number-of-calls: 100, sliding-window-size: 100, failure-rate-threshold: 60 }",
-                        "recovery: { probe-interval: 300ms }")
-                .route("orders", "orders")
-                .start();
-    }
-
     @AfterEach
     void waitForTheStreamsToEnd() {
         await().untilAsserted(
@@ -103,66 +58,9 @@ class DashboardIT {
 
     @AfterAll
     static void stop() {
-        held.release();
-        counted.close();
-        mixed.close();
         guarded.close();
         gateway.close();
         backend.close();
-    }
-
-    /** A client of a stream. */
-    private static final class Stream implements AutoCloseable {
-
-        private final HttpResponse<InputStream> response;
-        private final BufferedReader lines;
-
-        Stream(int port, String path, String... headers) throws Exception {
-            HttpRequest.Builder request = HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + path));
-            if (headers.length > 0) {
-                request.headers(headers);
-            }
-            this.response = CLIENT.send(request.build(), HttpResponse.BodyHandlers.ofInputStream());
-            InputStream body =
-                    response.headers().firstValue("content-encoding").orElse("").equals("gzip")
-                            ? new GZIPInputStream(response.body(), 64)
-                            : response.body();
-            this.lines = new BufferedReader(new InputStreamReader(new Unbuffered(body), StandardCharsets.UTF_8));
-        }
-
-        /**
-         * Reports no available bytes, so that a reader does not wait for more: a GZIP stream always reports
-         * some.
-         */
-        private static final class Unbuffered extends FilterInputStream {
-
-            Unbuffered(InputStream in) {
-                super(in);
-            }
-
-            @Override
-            public int available() {
-                return 0;
-            }
-        }
-
-        /** The name and data of the next event. */
-        Map.Entry<String, JsonNode> next() throws IOException {
-            String name = "";
-            for (String line = lines.readLine(); line != null; line = lines.readLine()) {
-                if (line.startsWith("event: ")) {
-                    name = line.substring("event: ".length());
-                } else if (line.startsWith("data: ")) {
-                    return Map.entry(name, JsonMapper.shared().readTree(line.substring("data: ".length())));
-                }
-            }
-            return Map.entry("end", JsonMapper.shared().createObjectNode());
-        }
-
-        @Override
-        public void close() throws IOException {
-            response.body().close();
-        }
     }
 
     private static JsonNode find(JsonNode view, String name) {
@@ -177,10 +75,9 @@ class DashboardIT {
 
     @Test
     void sendsTheFullStateFirstAndThenASnapshotEachSecond() throws Exception {
-        try (Stream stream = new Stream(gateway.managementPort(), "/actuator/weirstream")) {
-            assertThat(stream.response.headers().firstValue("content-type"))
-                    .hasValueSatisfying(type -> assertThat(type).startsWith("text/event-stream"));
-            assertThat(stream.response.headers().firstValue("cache-control")).hasValue("no-store, no-transform");
+        try (TestStream stream = new TestStream(gateway.managementPort(), "/actuator/weirstream")) {
+            assertThat(stream.header("content-type")).startsWith("text/event-stream");
+            assertThat(stream.header("cache-control")).isEqualTo("no-store, no-transform");
             Map.Entry<String, JsonNode> first = stream.next();
             assertThat(first.getKey()).isEqualTo("full");
             assertThat(first.getValue().at("/vocabulary/circuit-open").asString())
@@ -203,7 +100,8 @@ class DashboardIT {
 
     @Test
     void countsRequestsOfBothDoorsByOutcome() throws Exception {
-        try (Stream stream = new Stream(gateway.managementPort(), "/actuator/weirstream", "Accept-Encoding", "gzip")) {
+        try (TestStream stream =
+                new TestStream(gateway.managementPort(), "/actuator/weirstream", "Accept-Encoding", "gzip")) {
             long before = find(stream.next().getValue(), "orders")
                     .at("/recent/outcomes/2xx")
                     .asLong();
@@ -226,44 +124,33 @@ class DashboardIT {
 
     @Test
     void showsAnOperatorsChangesToOtherClients() throws Exception {
-        try (Stream stream = new Stream(gateway.managementPort(), "/actuator/weirstream")) {
+        try (TestStream stream = new TestStream(gateway.managementPort(), "/actuator/weirstream")) {
             assertThat(post(gateway, "{\"breaker\":\"open\"}")).isEqualTo(200);
-            JsonNode newest = awaitEvent(stream, "breaker-forced");
-            assertThat(newest.path("backend").asString()).isEqualTo("orders");
-            assertThat(newest.path("by").asString()).startsWith("127.0.0.1:");
-
             assertThat(post(gateway, "{\"breaker\":\"released\"}")).isEqualTo(200);
-            awaitEvent(stream, "breaker-released");
-
             assertThat(post(gateway, "{\"max-concurrent-calls\":9}")).isEqualTo(200);
-            JsonNode changed = awaitEvent(stream, "limit-changed");
+            JsonNode snapshot = awaitSnapshot(
+                    stream,
+                    each -> event(each, "limit-changed").isObject()
+                            && binding(each).equals("operator"));
+            assertThat(event(snapshot, "breaker-forced").path("backend").asString())
+                    .isEqualTo("orders");
+            assertThat(event(snapshot, "breaker-forced").path("by").asString()).startsWith("127.0.0.1:");
+            assertThat(event(snapshot, "breaker-released").isObject()).isTrue();
+            JsonNode changed = event(snapshot, "limit-changed");
             assertThat(changed.path("backend").asString()).isEqualTo("orders");
             assertThat(changed.path("text").asString()).contains("max-concurrent-calls: 7 -> 9");
-            assertThat(find(stream.next().getValue(), "orders")
-                            .at("/now/limit/binds")
-                            .asString())
-                    .isEqualTo("operator");
+
             assertThat(post(gateway, "{\"max-concurrent-calls\":\"auto\"}")).isEqualTo(200);
+            awaitSnapshot(stream, each -> binding(each).equals("auto"));
+            assertThat(reload(gateway).problems()).isEmpty();
             stream.next();
-            assertThat(find(stream.next().getValue(), "orders")
-                            .at("/now/limit/binds")
-                            .asString())
-                    .isEqualTo("auto");
-            assertThat(reload().problems()).isEmpty();
-            stream.next();
-            assertThat(find(stream.next().getValue(), "orders")
-                            .at("/now/limit/binds")
-                            .asString())
+            assertThat(binding(stream.next().getValue()))
                     .as("a reload keeps it")
                     .isEqualTo("auto");
             assertThat(post(gateway, "{\"limits\":\"released\"}")).isEqualTo(200);
-            stream.next();
-            assertThat(find(stream.next().getValue(), "orders")
-                            .at("/now/limit/binds")
-                            .asString())
-                    .isEqualTo("fixed");
+            awaitSnapshot(stream, each -> binding(each).equals("fixed"));
         }
-        try (Stream stream = new Stream(gateway.managementPort(), "/actuator/weirstream")) {
+        try (TestStream stream = new TestStream(gateway.managementPort(), "/actuator/weirstream")) {
             assertThat(stream.next()
                             .getValue()
                             .at("/history/orders/limitChange")
@@ -278,7 +165,7 @@ class DashboardIT {
     @Test
     void showsEveryProblemOfARefusedFileUntilAValidOneIsApplied() throws Exception {
         String valid = Files.readString(gateway.file());
-        try (Stream stream = new Stream(gateway.managementPort(), "/actuator/weirstream")) {
+        try (TestStream stream = new TestStream(gateway.managementPort(), "/actuator/weirstream")) {
             JsonNode first = stream.next().getValue();
             assertThat(first.has("refused")).isTrue();
             assertThat(first.path("refused").isNull()).isTrue();
@@ -286,7 +173,7 @@ class DashboardIT {
             gateway.rewrite(valid.replace(
                     "max-concurrent-calls: 7",
                     "max-concurrent-calls: 0, queue-capacity: -1, max-wait-duration: soon, scope: town, colour: blue"));
-            ConfigurationChange change = reload();
+            ConfigurationChange change = reload(gateway);
             assertThat(change.problems()).hasSize(5);
             JsonNode refused;
             do {
@@ -298,29 +185,37 @@ class DashboardIT {
                     .containsExactlyElementsOf(change.problems());
         } finally {
             gateway.rewrite(valid);
-            assertThat(reload().problems()).isEmpty();
+            assertThat(reload(gateway).problems()).isEmpty();
         }
         // The first event of a new client no longer has it, at most a second later.
         await().until(() -> {
-            try (Stream stream = new Stream(gateway.managementPort(), "/actuator/weirstream")) {
+            try (TestStream stream = new TestStream(gateway.managementPort(), "/actuator/weirstream")) {
                 return stream.next().getValue().path("refused").isNull();
             }
         });
     }
 
-    private static ConfigurationChange reload() {
-        return gateway.bean(LiveConfiguration.class).reload(Trigger.REQUEST, "an operator");
+    private static JsonNode awaitSnapshot(TestStream stream, Predicate<JsonNode> condition) throws IOException {
+        JsonNode snapshot = stream.next().getValue();
+        for (int i = 1; i < 20 && !condition.test(snapshot); i++) {
+            snapshot = stream.next().getValue();
+        }
+        assertThat(condition.test(snapshot)).as("the last of 20: %s", snapshot).isTrue();
+        return snapshot;
     }
 
-    private static JsonNode awaitEvent(Stream stream, String kind) throws IOException {
-        for (int i = 0; i < 20; i++) {
-            for (JsonNode each : stream.next().getValue().path("happenings")) {
-                if (each.path("kind").asString().equals(kind)) {
-                    return each;
-                }
-            }
-        }
-        throw new AssertionError("no " + kind + " in 20 snapshots");
+    /** What determines the limit of backend {@code orders}. */
+    private static String binding(JsonNode snapshot) {
+        return find(snapshot, "orders").at("/now/limit/binds").asString();
+    }
+
+    /** The latest event of this kind, among the last events of a snapshot. */
+    private static JsonNode event(JsonNode snapshot, String kind) {
+        return snapshot.path("happenings")
+                .valueStream()
+                .filter(event -> event.path("kind").asString().equals(kind))
+                .findFirst()
+                .orElseGet(MissingNode::getInstance);
     }
 
     // ---------------------------------------------------------------- access
@@ -341,8 +236,8 @@ class DashboardIT {
                     .as(path)
                     .isEqualTo(401);
         }
-        try (Stream stream =
-                new Stream(guarded.managementPort(), "/actuator/weirstream", "Authorization", "Bearer " + TOKEN)) {
+        try (TestStream stream =
+                new TestStream(guarded.managementPort(), "/actuator/weirstream", "Authorization", "Bearer " + TOKEN)) {
             assertThat(stream.next().getKey()).isEqualTo("full");
         }
         assertThat(TestCaller.get(gateway.port(), "/dashboard").status()).isEqualTo(404);
@@ -368,201 +263,5 @@ class DashboardIT {
 
         assertThat(post(gateway, "{\"breaker\":\"released\"}", "Origin", own, "Sec-Fetch-Site", "same-origin"))
                 .isEqualTo(200);
-    }
-
-    private static int post(TestGateway to, String body, String... headers) throws Exception {
-        HttpRequest.Builder request = HttpRequest.newBuilder(
-                        URI.create("http://127.0.0.1:" + to.managementPort() + "/actuator/weir/orders"))
-                .header("Content-Type", "application/json")
-                .POST(HttpRequest.BodyPublishers.ofString(body));
-        if (headers.length > 0) {
-            request.headers(headers);
-        }
-        return CLIENT.send(request.build(), HttpResponse.BodyHandlers.discarding())
-                .statusCode();
-    }
-
-    // ---------------------------------------------------------------- Hystrix's format
-
-    /** A real Hystrix command, for Hystrix's own poller. */
-    private static final class RealCommand extends HystrixCommand<String> {
-
-        RealCommand() {
-            super(HystrixCommandGroupKey.Factory.asKey("real"));
-        }
-
-        @Override
-        protected String run() {
-            return "done";
-        }
-    }
-
-    @Test
-    @SuppressWarnings(
-            "deprecation") // Hystrix wrote /hystrix.stream with it, and deprecated it in favour of RxJava streams.
-    void sendsTheFieldsAndTypesOfHystrix() throws Exception {
-        List<JsonNode> seen = new CopyOnWriteArrayList<>();
-        HystrixMetricsPoller poller =
-                new HystrixMetricsPoller(json -> seen.add(JsonMapper.shared().readTree(json)), 50);
-        assertThat(new RealCommand().execute()).isEqualTo("done");
-        poller.start();
-        try (Stream stream = new Stream(gateway.managementPort(), "/hystrix.stream")) {
-            for (String type : List.of("HystrixCommand", "HystrixThreadPool")) {
-                await().until(() -> seen.stream().anyMatch(event -> hasType(event, type)));
-                JsonNode theirs = seen.stream()
-                        .filter(event -> hasType(event, type))
-                        .findFirst()
-                        .orElseThrow();
-                JsonNode ours = stream.next().getValue();
-                while (!hasType(ours, type)) {
-                    ours = stream.next().getValue();
-                }
-                assertThat(types("", ours)).isEqualTo(types("", theirs));
-            }
-        } finally {
-            poller.shutdown();
-        }
-    }
-
-    /**
-     * Calls that are served, fail, time out, are malformed, or are refused by the bulkhead and the breaker.
-     */
-    @Test
-    void countsOutcomesInHystrixsCategories() throws Exception {
-        try (Stream stream = new Stream(counted.managementPort(), "/hystrix.stream")) {
-            for (int i = 0; i < 5; i++) {
-                assertThat(ask(counted, i % 2 == 0 ? Door.COMPILED : Door.GENERAL, "served")
-                                .status())
-                        .isEqualTo(200);
-            }
-            for (int i = 0; i < 3; i++) {
-                assertThat(ask(counted, Door.COMPILED, "fails").status()).isEqualTo(500);
-            }
-            assertThat(ask(counted, Door.COMPILED, "hangs", "X-Request-Timeout: 150ms")
-                            .reason())
-                    .isEqualTo("deadline-exceeded");
-            assertThat(ask(counted, Door.COMPILED, "served", "X-Request-Timeout: soon")
-                            .reason())
-                    .isEqualTo("bad-request");
-            List<CompletableFuture<TestCaller.Answer>> answers = IntStream.range(0, 3)
-                    .mapToObj(i -> TestCaller.ask(counted.port(), Door.COMPILED.path("orders", "hangs")))
-                    .toList();
-            await().until(() -> counted.backend("orders").bulkhead().queued() == 1);
-            for (int i = 0; i < 4; i++) {
-                assertThat(ask(counted, Door.COMPILED, "served").reason()).isEqualTo("bulkhead-full");
-            }
-            assertThat(post(counted, "{\"breaker\":\"open\"}")).isEqualTo(200);
-            for (int i = 0; i < 2; i++) {
-                assertThat(ask(counted, Door.COMPILED, "served").reason()).isEqualTo("circuit-open");
-            }
-
-            awaitFields(
-                    stream,
-                    "HystrixCommand",
-                    Map.ofEntries(
-                            Map.entry("group", "weir"),
-                            Map.entry("threadPool", "orders"),
-                            Map.entry("reportingHosts", 1),
-                            Map.entry("isCircuitBreakerOpen", true),
-                            // Hystrix does not count malformed requests as requests.
-                            Map.entry("requestCount", 15),
-                            Map.entry("errorCount", 10),
-                            Map.entry("errorPercentage", 66),
-                            Map.entry("rollingCountSuccess", 5),
-                            Map.entry("rollingCountFailure", 3),
-                            Map.entry("rollingCountTimeout", 1),
-                            Map.entry("rollingCountBadRequests", 1),
-                            Map.entry("rollingCountThreadPoolRejected", 4),
-                            Map.entry("rollingCountSemaphoreRejected", 0),
-                            Map.entry("rollingCountShortCircuited", 2),
-                            Map.entry("rollingCountExceptionsThrown", 10),
-                            Map.entry("rollingCountFallbackSuccess", 0),
-                            Map.entry("currentConcurrentExecutionCount", 2),
-                            Map.entry("rollingMaxConcurrentExecutionCount", 2),
-                            Map.entry("propertyValue_circuitBreakerForceOpen", true),
-                            Map.entry("propertyValue_circuitBreakerForceClosed", false),
-                            Map.entry("propertyValue_circuitBreakerRequestVolumeThreshold", 100),
-                            Map.entry("propertyValue_circuitBreakerErrorThresholdPercentage", 60),
-                            Map.entry("propertyValue_circuitBreakerSleepWindowInMilliseconds", 300),
-                            Map.entry("propertyValue_executionTimeoutInMilliseconds", 60_000),
-                            Map.entry("propertyValue_metricsRollingStatisticalWindowInMilliseconds", 10_000)));
-            awaitFields(
-                    stream,
-                    "HystrixThreadPool",
-                    Map.ofEntries(
-                            Map.entry("reportingHosts", 1),
-                            Map.entry("currentActiveCount", 2),
-                            Map.entry("currentCorePoolSize", 2),
-                            Map.entry("currentMaximumPoolSize", 2),
-                            Map.entry("currentPoolSize", 2),
-                            Map.entry("currentLargestPoolSize", 2),
-                            Map.entry("currentQueueSize", 1),
-                            // Five calls were served, three failed, one timed out.
-                            Map.entry("currentCompletedTaskCount", 9),
-                            Map.entry("currentTaskCount", 12),
-                            Map.entry("rollingCountThreadsExecuted", 9),
-                            Map.entry("rollingMaxActiveThreads", 2),
-                            Map.entry("rollingCountCommandRejections", 4),
-                            Map.entry("propertyValue_queueSizeRejectionThreshold", 1),
-                            Map.entry("propertyValue_metricsRollingStatisticalWindowInMilliseconds", 10_000)));
-
-            assertThat(post(counted, "{\"breaker\":\"released\"}")).isEqualTo(200);
-            held.release();
-            answers.forEach(answer -> assertThat(answer.join().status()).isEqualTo(200));
-            awaitFields(
-                    stream,
-                    "HystrixCommand",
-                    Map.of(
-                            "isCircuitBreakerOpen",
-                            false,
-                            "propertyValue_circuitBreakerForceOpen",
-                            false,
-                            "currentConcurrentExecutionCount",
-                            0));
-            awaitFields(
-                    stream,
-                    "HystrixThreadPool",
-                    Map.of("currentActiveCount", 0, "currentQueueSize", 0, "currentCompletedTaskCount", 12));
-        }
-    }
-
-    private static TestCaller.Answer ask(TestGateway of, Door door, String rest, String... fields) throws IOException {
-        return TestCaller.get(of.port(), door.path("orders", rest), fields);
-    }
-
-    /** Waits for an event of backend {@code orders} with these values. */
-    private static void awaitFields(Stream stream, String type, Map<String, Object> expected) throws IOException {
-        Map<String, Object> seen = Map.of();
-        for (int i = 0; i < 60 && !seen.equals(expected); i++) {
-            JsonNode event = stream.next().getValue();
-            if (hasType(event, type) && event.path("name").asString().equals("orders")) {
-                seen = new TreeMap<>();
-                for (String field : expected.keySet()) {
-                    seen.put(field, JsonMapper.shared().treeToValue(event.path(field), Object.class));
-                }
-            }
-        }
-        assertThat(seen).isEqualTo(expected);
-    }
-
-    private static boolean hasType(JsonNode event, String type) {
-        return event.path("type").asString().equals(type);
-    }
-
-    /** The type of each field, by the field's path. */
-    private static Map<String, String> types(String path, JsonNode node) {
-        Map<String, String> types = new TreeMap<>();
-        node.forEachEntry((name, value) -> {
-            if (value.isObject()) {
-                types.putAll(types(path + name + '/', value));
-            } else {
-                types.put(
-                        path + name,
-                        value.isIntegralNumber()
-                                ? "integer"
-                                : value.getNodeType().name());
-            }
-        });
-        return types;
     }
 }
