@@ -8,137 +8,32 @@ import static io.weir.dashboard.TestBrowser.browser;
 import static io.weir.dashboard.TestBrowser.click;
 import static io.weir.dashboard.TestBrowser.evaluate;
 import static io.weir.dashboard.TestBrowser.faintTexts;
+import static io.weir.dashboard.TestBrowser.isFocused;
 import static io.weir.dashboard.TestBrowser.open;
 import static io.weir.dashboard.TestBrowser.press;
 import static io.weir.dashboard.TestBrowser.tabTo;
-import static io.weir.dashboard.TestBrowser.takePicture;
-import static io.weir.dashboard.TestBrowser.useDesktop;
 import static io.weir.dashboard.TestBrowser.usePhone;
 import static io.weir.dashboard.TestBrowser.useScheme;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.weir.management.BackendView;
 import io.weir.management.FaultView;
 import io.weir.management.RecentEvents;
-import java.io.IOException;
-import java.nio.file.Path;
-import java.time.Duration;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
-import java.util.stream.Stream;
-import org.awaitility.Awaitility;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.TestReporter;
-import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.openqa.selenium.By;
 import org.openqa.selenium.Keys;
 import org.openqa.selenium.WebElement;
 import org.openqa.selenium.interactions.Actions;
 
-/**
- * The page with many backends, and with names and states that are hard to produce: Chromium draws the
- * snapshots of a {@link PageServer}, without a gateway.
- */
-@Timeout(60)
-class DashboardPageIT {
-
-    private static final String LONG_NAME = "recommendations-partner-integration-europe-west-batch-import-v2";
-
-    @TempDir
-    static Path profile;
-
-    private final PageServer page = new PageServer();
-
-    @BeforeAll
-    static void startBrowser() {
-        Awaitility.setDefaultTimeout(Duration.ofSeconds(20));
-        Awaitility.setDefaultPollDelay(Duration.ZERO);
-        Awaitility.setDefaultPollInterval(Duration.ofMillis(5));
-        TestBrowser.start(profile);
-    }
-
-    @AfterAll
-    static void stopBrowser() {
-        TestBrowser.stop();
-    }
-
-    @AfterEach
-    void closePage() {
-        useDesktop();
-        page.close();
-    }
-
-    private void show(long second, LiveView.BackendSnapshot... backends) {
-        awaitShown(page.show(second, List.of(backends), Map.of(), List.of(), List.of()));
-    }
-
-    private void showSamples(int count, long second) {
-        awaitShown(page.show(
-                second,
-                SampleBackends.snapshots(count, second),
-                SampleBackends.histories(count),
-                List.of(),
-                List.of()));
-    }
-
-    /** Opens the page with made-up backends. */
-    private void openWithSamples(int count) {
-        page.show(0, SampleBackends.snapshots(count, 0), SampleBackends.histories(count), List.of(), List.of());
-        open(page.port());
-        awaitText("#in-flight", " of 20000");
-    }
-
-    private static void awaitShown(int snapshot) {
-        await().until(() -> evaluate("return document.getElementById('in-flight').textContent", String.class)
-                .equals(PageServer.shownBy(snapshot)));
-    }
-
-    private static LiveView.BackendSnapshot calm(String name) {
-        return SampleBackends.snapshot(name, new TestViews().view(), 0, 5, null);
-    }
-
-    private static LiveView.BackendSnapshot opened(String name) {
-        return SampleBackends.snapshot(name, new TestViews().breaker("open", 0).view(), 0, 0, null);
-    }
-
-    private static LiveView.BackendSnapshot full(String name) {
-        return SampleBackends.snapshot(name, new TestViews().calls(10, 0).view(), 0, 5, null);
-    }
-
-    private static LiveView.BackendSnapshot busy(String name, double rate) {
-        return SampleBackends.snapshot(name, new TestViews().view(), 0, rate, null);
-    }
-
-    private static void choose(String id, String value) {
-        click("#" + id + " option[value=" + value + ']');
-    }
-
-    private static boolean isTable() {
-        return browser().findElement(By.id("table")).isDisplayed();
-    }
-
-    private static long count(String selector) {
-        return evaluate("return document.querySelectorAll(\"" + selector + "\").length", Long.class);
-    }
-
-    /** The backends from top to bottom, as cards or rows. */
-    private static String order() {
-        return evaluate(
-                "return [...document.querySelectorAll('#cards > .card, .group')]"
-                        + ".map(node => node.dataset.backend ?? node.dataset.row).join()",
-                String.class);
-    }
+/** What a card and the table of the gateways show. */
+class DashboardPageIT extends PageInBrowser {
 
     // ---------------------------------------------------------------- all gateways
 
@@ -233,211 +128,40 @@ class DashboardPageIT {
         assertNoBrowserErrors();
     }
 
-    // ---------------------------------------------------------------- cards or a table
-
-    @ParameterizedTest
-    @CsvSource({"9, 1360, false", "10, 1360, true", "3, 390, false", "4, 390, true"})
-    void showsATableAsSoonAsTheCardsDoNotFit(int backends, int width, boolean table) {
-        if (width == 390) {
-            usePhone(844);
-        }
-        openWithSamples(backends);
-        await().until(() -> isTable() == table);
-        assertThat(count(".card")).isEqualTo(table ? 0 : backends);
-        assertThat(count(".group")).isEqualTo(table ? backends : 0);
-        assertThat(browser().findElement(By.id("shown")).getText()).startsWith(backends + " backends, ");
-        assertFitsInWidth();
-        assertNoBrowserErrors();
-    }
+    // ---------------------------------------------------------------- instances
 
     @Test
-    void keepsTheOperatorsChoiceOfCardsOrTable() {
-        openWithSamples(30);
-        assertThat(isTable()).isTrue();
-        choose("view", "cards");
-        await().until(() -> !isTable());
-        assertThat(count(".card")).isEqualTo(30);
+    void drawsFiftyInstancesAsSmallCells() {
+        List<BackendView.InstanceView> instances = IntStream.rangeClosed(1, 50)
+                .mapToObj(i -> TestViews.instance(
+                        "http://10.20.30." + i + ":8080", i == 8 ? "drained" : i == 10 ? "open" : "closed"))
+                .toList();
+        LiveView.BackendSnapshot replicated = SampleBackends.snapshot(
+                "replicated", new TestViews().instances(instances).view(), 0, 5, null);
+        page.show(0, List.of(replicated), Map.of(), List.of(), List.of());
+        open(page.port());
+        awaitText(".instances", "48 of 50 take calls · 1 drained · 1 open");
+        awaitText(cell(8), "drained");
+        assertThat(evaluate("return document.querySelector('.cells').offsetHeight", Long.class))
+                .as("height in pixels")
+                .isLessThan(260);
+        assertThat(browser().findElement(By.cssSelector(cell(10))).getAccessibleName())
+                .contains("10.20.30.10:8080", "open");
 
-        browser().navigate().refresh();
-        awaitText("#in-flight", " of 20000");
-        assertThat(isTable()).isFalse();
-        choose("view", "auto");
-        await().until(DashboardPageIT::isTable);
-        assertThat(count(".card")).isZero();
-        assertNoBrowserErrors();
-    }
-
-    @Test
-    void opensARowToItsCardByMouseAndKeyboardAndKeepsItOpen() {
-        openWithSamples(30);
-        // Without the tab stops of the head.
-        browser().executeScript("document.getElementById('find').focus()");
-        tabTo(".toggle");
-        String first = order().split(",", -1)[0];
-        assertFocused("[data-row='" + first + "'] .toggle");
-        press(Keys.ARROW_DOWN);
-        press(Keys.ARROW_DOWN);
-        press(Keys.ARROW_UP);
-        String second = order().split(",", -1)[1];
-        assertFocused("[data-row='" + second + "'] .toggle");
-        press(Keys.ENTER);
-        WebElement card = browser().findElement(By.cssSelector("[data-backend='" + second + "']"));
-        assertThat(card.isDisplayed()).isTrue();
-        assertThat(browser().switchTo().activeElement().getDomAttribute("aria-expanded"))
-                .isEqualTo("true");
-
-        showSamples(30, 1);
-        assertThat(card.isDisplayed()).isTrue();
-        assertFocused("[data-row='" + second + "'] .toggle");
+        // One tab stop; the arrow keys move between the cells.
+        tabTo(cell(1));
+        press(Keys.ARROW_RIGHT);
+        assertFocused(cell(2));
+        press(Keys.ARROW_LEFT);
+        press(Keys.ARROW_LEFT);
+        assertFocused(cell(50));
         press(Keys.TAB);
-        assertThat(browser()
-                        .switchTo()
-                        .activeElement()
-                        .findElement(By.xpath("ancestor::article"))
-                        .getDomAttribute("data-backend"))
-                .isEqualTo(second);
-
-        // The focus has scrolled to the card's buttons.
-        browser().executeScript("scrollTo(0, 0)");
-        click("[data-row='" + second + "'] .rate");
-        assertThat(count(".card")).isZero();
-        click("[data-row='" + first + "'] .toggle");
-        assertThat(count(".card")).isEqualTo(1);
-        assertThat(count(".toggle[tabindex='0']")).as("tab stops").isEqualTo(1);
+        assertThat(isFocused(".cell")).isFalse();
         assertNoBrowserErrors();
     }
 
-    @Test
-    void findsBackendsByAPartOfTheirName() {
-        openWithSamples(30);
-        browser().findElement(By.id("find")).sendKeys("-01");
-        awaitText("#shown", "10 of 30 shown");
-        assertThat(count(".group:not([hidden])")).isEqualTo(10);
-        showSamples(30, 1);
-        assertThat(count(".group:not([hidden])")).isEqualTo(10);
-        assertNoBrowserErrors();
-    }
-
-    @Test
-    void cutsALongNameAndShowsItInATooltip() {
-        usePhone(844);
-        page.show(
-                0,
-                Stream.of("a", "b", "c", LONG_NAME).map(DashboardPageIT::calm).toList(),
-                Map.of(),
-                List.of(),
-                List.of());
-        open(page.port());
-        awaitText(".toggle .text", "recommendations");
-        String toggle = "document.querySelector(\"[data-row='" + LONG_NAME + "'] .toggle\")";
-        assertThat(evaluate(
-                        "const text = " + toggle + ".firstElementChild; return text.scrollWidth > text.clientWidth"
-                                + " && getComputedStyle(text).textOverflow === 'ellipsis'",
-                        Boolean.class))
-                .isTrue();
-        assertThat(evaluate("return " + toggle + ".title", String.class)).startsWith(LONG_NAME);
-        assertFitsInWidth();
-
-        choose("view", "cards");
-        String heading = "[data-backend='" + LONG_NAME + "'] h2";
-        await().until(() -> count(heading) == 1);
-        assertThat(browser().findElement(By.cssSelector(heading)).getDomAttribute("title"))
-                .isEqualTo(LONG_NAME);
-        assertFitsInWidth();
-        choose("view", "auto");
-    }
-
-    // ---------------------------------------------------------------- the order
-
-    @Test
-    void putsTroubleOnTopAtOnceAndTakesItBackOnlyAfterAHold() {
-        page.show(0, List.of(calm("a"), calm("b"), calm("c")), Map.of(), List.of(), List.of());
-        open(page.port());
-        awaitText("#in-flight", " of 20000");
-        assertThat(order()).isEqualTo("a,b,c");
-        show(1, calm("a"), calm("b"), opened("c"));
-        assertThat(order()).isEqualTo("c,a,b");
-        show(2, calm("a"), calm("b"), calm("c"));
-        assertThat(order()).isEqualTo("c,a,b");
-        show(5, calm("a"), calm("b"), calm("c"));
-        assertThat(order()).isEqualTo("c,a,b");
-        show(6, calm("a"), calm("b"), calm("c"));
-        assertThat(order()).isEqualTo("a,b,c");
-
-        // A limit that is reached in every second snapshot does not let its row jump.
-        for (int second = 10; second < 16; second += 2) {
-            show(second, calm("a"), full("b"), calm("c"));
-            assertThat(order()).isEqualTo("b,a,c");
-            show(second + 1, calm("a"), calm("b"), calm("c"));
-            assertThat(order()).isEqualTo("b,a,c");
-        }
-        // More trouble ranks above a row that is held.
-        show(16, calm("a"), calm("b"), opened("c"));
-        assertThat(order()).isEqualTo("c,b,a");
-        assertNoBrowserErrors();
-    }
-
-    @Test
-    void ordersByTrafficWithoutJumpsOfRowsWithAboutTheSame() {
-        page.show(0, List.of(busy("a", 100), busy("b", 1_000), busy("c", 102)), Map.of(), List.of(), List.of());
-        open(page.port());
-        awaitText("#in-flight", " of 20000");
-        choose("order", "traffic");
-        await().until(() -> order().equals("b,a,c"));
-        show(1, busy("a", 98), busy("b", 1_100), busy("c", 112));
-        show(2, busy("a", 104), busy("b", 900), busy("c", 95));
-        assertThat(order()).isEqualTo("b,a,c");
-        show(3, busy("a", 104), busy("b", 10), busy("c", 300));
-        assertThat(order()).isEqualTo("c,a,b");
-    }
-
-    // ---------------------------------------------------------------- two hundred backends
-
-    /** The times and sizes are reported, not asserted: they depend on the machine. */
-    @Test
-    void refreshesTwoHundredRowsInPlaceAndDrawsOnlyTheGraphsInView(TestReporter reporter) {
-        openWithSamples(200);
-        await().until(() -> count(".row .line[d]") > 5);
-        reporter.publishEntry("event-bytes", page.sizes()[0] + " plain, " + page.sizes()[1] + " compressed");
-        reporter.publishEntry("first-draw-ms", drawMillis());
-        browser().executeScript("""
-                window.rebuilt = 0;
-                const elements = (nodes) => [...nodes].filter((node) => node.nodeType === 1).length;
-                new MutationObserver((changes) => changes.forEach(({ addedNodes, removedNodes }) => {
-                  window.rebuilt += elements(addedNodes) + elements(removedNodes);
-                })).observe(document.getElementById('rows'), { childList: true, subtree: true });
-                """);
-        String before = order();
-        for (int second = 1; second <= 3; second++) {
-            showSamples(200, second);
-            reporter.publishEntry("draw-ms", drawMillis());
-        }
-
-        assertThat(order()).isEqualTo(before);
-        assertThat(evaluate("return window.rebuilt", Long.class))
-                .as("elements that were added, removed or moved")
-                .isZero();
-        assertThat(count(".row .line[d]")).as("graphs").isLessThan(80);
-        // A row that comes into view is drawn.
-        browser().executeScript("document.querySelector('.group:last-child').scrollIntoView()");
-        await().until(() -> count(".group:last-child .line[d]") == 1);
-        assertThat(browser().getTitle()).isEqualTo("(8) Weir");
-        assertThat(browser().findElement(By.id("shown")).getText()).isEqualTo("200 backends, 8 in trouble");
-        assertNoBrowserErrors();
-    }
-
-    private static String drawMillis() {
-        return evaluate("return performance.getEntriesByName('draw')[0].duration.toFixed(1)", String.class);
-    }
-
-    @ParameterizedTest
-    @ValueSource(strings = {"light", "dark"})
-    void hasReadableContrastInTheTable(String scheme) {
-        useScheme(scheme);
-        openWithSamples(60);
-        click("[data-row='backend-013'] .toggle");
-        awaitText("[data-backend='backend-013'] .changes", "calls queued inside the backend");
-        assertThat(faintTexts()).isEmpty();
+    private static String cell(int instance) {
+        return "[data-instance='http://10.20.30." + instance + ":8080']";
     }
 
     // ---------------------------------------------------------------- names
@@ -572,59 +296,5 @@ class DashboardPageIT {
                         .findElement(By.cssSelector("[data-backend=idle] .reason"))
                         .getText())
                 .isEqualTo("Fixed by the configuration.");
-    }
-
-    // ---------------------------------------------------------------- pictures
-
-    /**
-     * Takes pictures of made-up backends, to look at, and reports the cost of a refresh: {@code
-     * -Dpictures=DIRECTORY}.
-     */
-    @ParameterizedTest
-    @ValueSource(ints = {5, 30, 200})
-    @EnabledIfSystemProperty(named = "pictures", matches = ".+")
-    void takesPicturesOfMadeUpBackends(int backends, TestReporter reporter) throws IOException {
-        openWithSamples(backends);
-        await().until(() -> count(".line[d]") > 0);
-        takePicture("made-up-" + backends + ".png");
-        reporter.publishEntry("refresh-ms", refreshMillis(backends));
-        if (backends > 5) {
-            click("[data-row='backend-013'] .toggle");
-            takePicture("made-up-" + backends + "-open.png");
-            click("[data-row='backend-013'] .toggle");
-        } else {
-            browser().executeScript("scrollTo(0, 300)");
-            takePicture("made-up-" + backends + "-below.png");
-        }
-        usePhone(1_400);
-        showSamples(backends, 1);
-        takePicture("made-up-" + backends + "-phone.png");
-    }
-
-    /** Twenty refreshes: the mean time of style and layout, and the time of each draw. */
-    private String refreshMillis(int backends) {
-        browser().executeCdpCommand("Performance.enable", Map.of());
-        showSamples(backends, 1);
-        double style = metric("RecalcStyleDuration");
-        double layout = metric("LayoutDuration");
-        List<String> draws = new ArrayList<>();
-        for (int second = 2; second < 22; second++) {
-            showSamples(backends, second);
-            draws.add(drawMillis());
-        }
-        return "style %.1f, layout %.1f, draws %s"
-                .formatted(
-                        50 * (metric("RecalcStyleDuration") - style), 50 * (metric("LayoutDuration") - layout), draws);
-    }
-
-    private static double metric(String name) {
-        Object metrics =
-                browser().executeCdpCommand("Performance.getMetrics", Map.of()).get("metrics");
-        return ((List<?>) Objects.requireNonNull(metrics))
-                .stream()
-                        .map(Map.class::cast)
-                        .filter(metric -> name.equals(metric.get("name")))
-                        .mapToDouble(metric -> ((Number) Objects.requireNonNull(metric.get("value"))).doubleValue())
-                        .sum();
     }
 }
