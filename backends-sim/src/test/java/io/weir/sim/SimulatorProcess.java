@@ -1,5 +1,6 @@
 package io.weir.sim;
 
+import io.weir.sim.database.PostgresKeeper;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -35,6 +36,18 @@ public final class SimulatorProcess implements AutoCloseable {
     public static SimulatorProcess ofClasses(String... arguments) throws IOException {
         return start(
                 List.of("-cp", System.getProperty("java.class.path"), SimulatorApplication.class.getName()), arguments);
+    }
+
+    /** Starts the keeper of a shared PostgreSQL in that directory, which runs until it is terminated. */
+    public static SimulatorProcess ofKeeper(Path directory) throws IOException {
+        return start(List.of(
+                "-cp",
+                System.getProperty("java.class.path"),
+                SimulatorApplication.class.getName(),
+                PostgresKeeper.COMMAND,
+                directory.toString(),
+                "50",
+                "until-stopped"));
     }
 
     /** Starts a packaged jar. */

@@ -67,11 +67,10 @@ class DatabaseConfiguration {
         }
 
         @EventListener(ApplicationReadyEvent.class)
-        @SuppressWarnings("SystemOut") // Scripts read this line from standard output.
         void ready() {
             Stack stack = StackEnvironment.stackOf(environment);
             if (stack == Stack.POSTGRES) {
-                System.out.println("PostgreSQL is ready at " + location.url());
+                PostgresKeeper.announce(location);
             } else {
                 log.info(
                         "{} is ready on port {}, faults and meters on port {}, with the database {}",

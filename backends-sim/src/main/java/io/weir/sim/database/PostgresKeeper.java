@@ -29,6 +29,9 @@ public final class PostgresKeeper {
     /** The first program argument that selects this class in the simulator's main class. */
     public static final String COMMAND = "keep-postgres";
 
+    /** The last program argument of a keeper that runs until SIGTERM, with users or without. */
+    static final String UNTIL_STOPPED = "until-stopped";
+
     static final String DATABASE = "weir";
     static final String USER = "postgres";
 
@@ -47,17 +50,19 @@ public final class PostgresKeeper {
     private static final Duration START_TIMEOUT = Duration.ofMinutes(3);
 
     private final StateDirectory directory;
-    private final EmbeddedPostgres postgres;
+    private final CountDownLatch asked = new CountDownLatch(1);
     private final CountDownLatch stopped = new CountDownLatch(1);
+    private @Nullable EmbeddedPostgres postgres;
 
-    private PostgresKeeper(StateDirectory directory, EmbeddedPostgres postgres) {
+    private PostgresKeeper(StateDirectory directory) {
         this.directory = directory;
-        this.postgres = postgres;
     }
 
     /**
      * Runs until the last user has left. Arguments: {@link #COMMAND}, the state directory, the maximum number
-     * of connections.
+     * of connections. With {@link #UNTIL_STOPPED} as the fourth one it prints the URL, as
+     * {@code sim.stack=postgres} does, and waits for SIGTERM first. This start takes a fraction of the time
+     * of a Spring context.
      */
     public static void main(String[] arguments) {
         if (LoggerFactory.getLogger(Logger.ROOT_LOGGER_NAME) instanceof ch.qos.logback.classic.Logger root) {
@@ -70,14 +75,41 @@ public final class PostgresKeeper {
                 System.exit(ALREADY_KEPT);
             }
             removeLeftovers(directory);
-            PostgresKeeper keeper = new PostgresKeeper(directory, start(directory, Integer.parseInt(arguments[2])));
+            PostgresKeeper keeper = new PostgresKeeper(directory);
+            // Before the start: a SIGTERM in the middle of it would leave PostgreSQL behind.
             Runtime.getRuntime().addShutdownHook(new Thread(keeper::stopAfterGrace, "keeper-stop"));
-            SharedPostgresState.ofThisProcess(keeper.postgres.getPort()).write(directory.path());
-            keeper.awaitLastUser();
+            boolean untilStopped = arguments.length > 3 && arguments[3].equals(UNTIL_STOPPED);
+            keeper.run(Integer.parseInt(arguments[2]), untilStopped);
         } catch (IOException | SQLException | RuntimeException e) {
             log.error("Cannot run the shared PostgreSQL in {}", arguments[1], e);
             System.exit(1);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
         }
+    }
+
+    private void run(int maxConnections, boolean untilStopped) throws IOException, SQLException, InterruptedException {
+        try {
+            EmbeddedPostgres started = start(directory, maxConnections);
+            synchronized (this) {
+                postgres = started;
+            }
+            SharedPostgresState state = SharedPostgresState.ofThisProcess(started.getPort());
+            state.write(directory.path());
+            if (untilStopped) {
+                announce(state.location());
+                asked.await();
+            }
+            awaitLastUser();
+        } finally {
+            stopped.countDown();
+        }
+    }
+
+    /** Prints the line for which scripts wait. */
+    @SuppressWarnings("SystemOut")
+    static void announce(DatabaseLocation location) {
+        System.out.println("PostgreSQL is ready at " + location.url());
     }
 
     private static EmbeddedPostgres start(StateDirectory directory, int maxConnections)
@@ -142,6 +174,7 @@ public final class PostgresKeeper {
     }
 
     private void stopAfterGrace() {
+        asked.countDown();
         try {
             if (!stopped.await(GRACE_SECONDS, TimeUnit.SECONDS)) {
                 log.warn("Still in use {} s after SIGTERM; stopping the shared PostgreSQL", GRACE_SECONDS);
@@ -155,10 +188,10 @@ public final class PostgresKeeper {
     }
 
     private synchronized void stop() throws IOException {
-        if (stopped.getCount() > 0) {
+        if (postgres != null) {
             SharedPostgresState.delete(directory.path());
             postgres.close();
-            stopped.countDown();
+            postgres = null;
         }
     }
 }

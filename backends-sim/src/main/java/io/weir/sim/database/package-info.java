@@ -15,6 +15,8 @@
  *       were killed, and no process polls.
  *   <li>A process holds a second lock, the gate, while it joins, and the keeper holds it while it stops the
  *       database. So no process joins a database that is about to stop.
+ *   <li>A script may start the keeper itself and without users: {@code keep-postgres DIRECTORY
+ *       MAX-CONNECTIONS until-stopped}. It stops after SIGTERM, once the last user has left.
  *   <li>The last user waits until the keeper has ended, so that a script that stops everything leaves no
  *       process behind.
  * </ul>

@@ -110,6 +110,21 @@ class SharedPostgresIT {
     }
 
     @Test
+    void runsWithoutUsersUntilItsKeeperIsTerminated() throws Exception {
+        try (SimulatorProcess keeper = SimulatorProcess.ofKeeper(directory)) {
+            String url = keeper.awaitOutput(READY).group(1);
+            long postmaster = postmaster();
+            SharedPostgres.join(properties()).close();
+            answers(DatabaseLocation.parse(url, "postgres", ""));
+
+            assertThat(keeper.terminate()).isEqualTo(143);
+
+            assertThat(isRunning(postmaster)).isFalse();
+            assertThat(directory.resolve("data")).doesNotExist();
+        }
+    }
+
+    @Test
     void startsANewDatabaseAfterItsKeeperWasKilled() throws Exception {
         SharedPostgres.Lease abandoned = SharedPostgres.join(properties());
         long orphan = postmaster();
