@@ -56,14 +56,19 @@ jar_of() {
 
 # is_current MODULE...: whether their jars exist and no source is newer.
 is_current() {
-    local module jar
+    local module
     for module; do
-        jar=$(jar_of "$module")
-        # Spring Boot sets the time of its jar to project.build.outputTimestamp; the jar that it began with
-        # has the time of the build.
-        [[ ! -f $jar || ! $jar.original -nt $jar ]] || jar+=.original
-        [[ -f $jar && -z $(find pom.xml "$module/pom.xml" "$module/src/main" -newer "$jar" -print -quit) ]] || return 1
+        is_newest "$module" "$(jar_of "$module")" || return 1
     done
+}
+
+# is_newest MODULE JAR: whether this jar of the module exists and no source is newer.
+is_newest() {
+    local module=$1 jar=$2
+    # Spring Boot sets the time of its jar to project.build.outputTimestamp; the jar that it began with has the
+    # time of the build.
+    [[ ! -f $jar || ! $jar.original -nt $jar ]] || jar+=.original
+    [[ -f $jar && -z $(find pom.xml "$module/pom.xml" "$module/src/main" -newer "$jar" -print -quit) ]]
 }
 
 # mark_current SINCE MODULE...: sets the jars' times to that of the file SINCE. Maven does not rewrite a jar
