@@ -16,9 +16,10 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.awaitility.Awaitility;
 
-/** A simulator in a separate process. */
+/** A simulator, or a user of its database, in a separate process. */
 public final class SimulatorProcess implements AutoCloseable {
 
     private static final HttpClient http =
@@ -34,8 +35,7 @@ public final class SimulatorProcess implements AutoCloseable {
 
     /** Starts the classes under test. */
     public static SimulatorProcess ofClasses(String... arguments) throws IOException {
-        return start(
-                List.of("-cp", System.getProperty("java.class.path"), SimulatorApplication.class.getName()), arguments);
+        return ofClass(SimulatorApplication.class, simulator(arguments));
     }
 
     /** Starts the keeper of a shared PostgreSQL in that directory, which runs until it is terminated. */
@@ -52,7 +52,19 @@ public final class SimulatorProcess implements AutoCloseable {
 
     /** Starts a packaged jar. */
     public static SimulatorProcess ofJar(Path jar, String... arguments) throws IOException {
-        return start(List.of("-jar", jar.toString()), arguments);
+        return start(List.of("-jar", jar.toString()), simulator(arguments));
+    }
+
+    /** Starts another main class. */
+    public static SimulatorProcess ofClass(Class<?> main, String... arguments) throws IOException {
+        return start(List.of("-cp", System.getProperty("java.class.path"), main.getName()), arguments);
+    }
+
+    private static String[] simulator(String... arguments) {
+        return Stream.concat(
+                        Stream.of("--server.port=0", "--management.server.port=0", "--sim.database.pool-minimum=1"),
+                        Stream.of(arguments))
+                .toArray(String[]::new);
     }
 
     private static SimulatorProcess start(List<String> target, String... arguments) throws IOException {
@@ -61,7 +73,6 @@ public final class SimulatorProcess implements AutoCloseable {
         // These options shorten the start; the process runs only briefly.
         command.addAll(List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx256m", "-Xshare:auto"));
         command.addAll(target);
-        command.addAll(List.of("--server.port=0", "--management.server.port=0", "--sim.database.pool-minimum=1"));
         command.addAll(List.of(arguments));
         Path output = Files.createTempFile(Path.of("target"), "process", ".log");
         return new SimulatorProcess(

@@ -15,6 +15,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -28,13 +29,11 @@ class SharedPostgresIT {
     private Path directory;
 
     private DatabaseProperties properties() {
-        return new DatabaseProperties(
-                null, "postgres", "", 10, 1, Duration.ofSeconds(5), directory, Duration.ofSeconds(60), 50);
+        return SharedPostgresUser.properties(directory);
     }
 
     private SimulatorProcess process() throws IOException {
-        return SimulatorProcess.ofClasses(
-                "--sim.stack=postgres", "--sim.database.state-dir=" + directory, "--sim.database.max-connections=50");
+        return SimulatorProcess.ofClass(SharedPostgresUser.class, directory.toString());
     }
 
     private static void answers(DatabaseLocation location) throws SQLException {
@@ -80,6 +79,7 @@ class SharedPostgresIT {
     }
 
     @Test
+    @Tag("full")
     void startsOnceForTwoConcurrentUsers() throws Exception {
         try (SimulatorProcess one = process();
                 SimulatorProcess other = process()) {
@@ -97,6 +97,7 @@ class SharedPostgresIT {
     }
 
     @Test
+    @Tag("full")
     void stopsWhenItsLastUserIsKilled() throws Exception {
         try (SimulatorProcess only = process()) {
             only.awaitOutput(READY);
@@ -110,6 +111,7 @@ class SharedPostgresIT {
     }
 
     @Test
+    @Tag("full")
     void runsWithoutUsersUntilItsKeeperIsTerminated() throws Exception {
         try (SimulatorProcess keeper = SimulatorProcess.ofKeeper(directory)) {
             String url = keeper.awaitOutput(READY).group(1);
@@ -125,6 +127,7 @@ class SharedPostgresIT {
     }
 
     @Test
+    @Tag("full")
     void startsANewDatabaseAfterItsKeeperWasKilled() throws Exception {
         SharedPostgres.Lease abandoned = SharedPostgres.join(properties());
         long orphan = postmaster();
@@ -146,6 +149,7 @@ class SharedPostgresIT {
     }
 
     @Test
+    @Tag("full")
     void ignoresStateOfAProcessThatIsNotTheKeeper() throws Exception {
         // This process runs, but its start time is different.
         new SharedPostgresState(1, ProcessHandle.current().pid(), Instant.EPOCH.plusSeconds(1)).write(directory);

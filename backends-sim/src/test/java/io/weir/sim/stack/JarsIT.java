@@ -1,16 +1,20 @@
 package io.weir.sim.stack;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import io.weir.sim.Simulator;
 import io.weir.sim.SimulatorProcess;
+import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.jar.JarFile;
 import java.util.regex.Pattern;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -41,8 +45,9 @@ class JarsIT {
     }
 
     @ParameterizedTest
+    @Tag("full")
     @MethodSource("io.weir.sim.Simulator#stacks")
-    void jarOfAStackStartsAndAcceptsFaults(Stack stack) throws Exception {
+    void jarOfAStackStartsAcceptsFaultsAndDrainsOnSigterm(Stack stack) throws Exception {
         try (SimulatorProcess sim = SimulatorProcess.ofJar(jar(stack), "--sim.stack=" + stack.id(), database())) {
             assertThat(Pattern.compile("\"id\":")
                             .matcher(SimulatorProcess.get(sim.port(), "/records")
@@ -63,10 +68,19 @@ class JarsIT {
                             .join()
                             .statusCode())
                     .isEqualTo(501);
-            assertThat(SimulatorProcess.put(sim.managementPort(), "/faults", "{\"kind\":\"lock\"}")
+            assertThat(SimulatorProcess.put(sim.managementPort(), "/faults", "{\"kind\":\"hang\"}")
                             .statusCode())
                     .isEqualTo(200);
+            CompletableFuture<HttpResponse<String>> held = SimulatorProcess.get(sim.port(), "/records");
+            await().until(() -> SimulatorProcess.get(sim.managementPort(), "/actuator/prometheus")
+                    .join()
+                    .body()
+                    .contains("\nsim_requests_in_flight 1.0\n"));
+
             assertThat(sim.terminate()).isEqualTo(143);
+
+            assertThat(held.join().statusCode()).isEqualTo(200);
+            assertThat(sim.output()).contains("Graceful shutdown complete");
         }
     }
 
@@ -104,13 +118,16 @@ class JarsIT {
         try (SimulatorProcess sim =
                 SimulatorProcess.ofJar(jar(Stack.WEBFLUX_R2DBC), "--sim.stack=mvc-jdbc", database())) {
             assertThat(sim.process().waitFor(60, TimeUnit.SECONDS)).isTrue();
+            assertThat(sim.process().exitValue()).isEqualTo(1);
             assertThat(sim.output())
                     .contains(
+                            "APPLICATION FAILED TO START",
                             "sim.stack: mvc-jdbc (expected one of: webflux-r2dbc); this jar does not contain the libraries of mvc-jdbc");
         }
     }
 
     @Test
+    @Tag("full")
     void jarOfOneStackReportsAMissingDatabase(@org.junit.jupiter.api.io.TempDir Path empty) throws Exception {
         try (SimulatorProcess sim = SimulatorProcess.ofJar(jar(Stack.MVC_JDBC), "--sim.database.state-dir=" + empty)) {
             assertThat(sim.process().waitFor(60, TimeUnit.SECONDS)).isTrue();
@@ -119,6 +136,7 @@ class JarsIT {
     }
 
     @Test
+    @Tag("full")
     void completeJarStartsItsOwnDatabase(@org.junit.jupiter.api.io.TempDir Path own) throws Exception {
         try (SimulatorProcess sim =
                 SimulatorProcess.ofJar(EVERYTHING, "--sim.stack=mvc-jdbc-virtual", "--sim.database.state-dir=" + own)) {

@@ -1,10 +1,11 @@
 package io.weir.sim.stack;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.weir.sim.Simulator;
-import io.weir.sim.SimulatorProcess;
+import io.weir.sim.SimulatorApplication;
 import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -12,14 +13,16 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
+import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
 
 /** Start and stop of the simulator. */
 class StartIT {
@@ -30,32 +33,28 @@ class StartIT {
         return "--sim.database.state-dir=" + Path.of("target", "postgres").toAbsolutePath();
     }
 
+    /** On SIGTERM, Spring Boot closes the context: {@link JarsIT}. */
     @ParameterizedTest
-    @EnumSource(
-            value = Stack.class,
-            names = {"MVC_JDBC", "WEBFLUX_R2DBC"})
-    void drainsOnSigtermAndReleasesHeldRequests(Stack stack) throws Exception {
-        try (SimulatorProcess sim = SimulatorProcess.ofClasses("--sim.stack=" + stack.id(), database())) {
-            int port = sim.port();
-            SimulatorProcess.put(sim.managementPort(), "/faults", "{\"kind\":\"hang\",\"path\":\"/records\"}");
-            CompletableFuture<HttpResponse<String>> held = SimulatorProcess.get(port, "/records");
+    @MethodSource("io.weir.sim.Simulator#stacksOfEachKind")
+    void drainsAndReleasesHeldRequestsWhenItCloses(Stack stack) throws Exception {
+        Simulator sim = Simulator.start(stack);
+        CompletableFuture<HttpResponse<String>> held;
+        CompletableFuture<HttpResponse<String>> working;
+        try (sim) {
+            sim.fault("{\"kind\":\"hang\",\"path\":\"/records\"}");
+            held = sim.getAsync("/records");
             // Long enough to be observed on a busy machine.
-            CompletableFuture<HttpResponse<String>> working = SimulatorProcess.get(port, "/delay?ms=6000");
-            await().until(() -> SimulatorProcess.get(sim.managementPort(), "/actuator/prometheus")
-                    .join()
-                    .body()
-                    .contains("\nsim_requests_in_flight 2.0\n"));
-
-            assertThat(sim.terminate()).isEqualTo(143);
-
-            assertThat(working.join().statusCode()).isEqualTo(200);
-            assertThat(held.join().statusCode()).isEqualTo(200);
-            assertThat(sim.output()).contains("Graceful shutdown complete");
+            working = sim.getAsync("/delay?ms=6000");
+            await().untilAsserted(() ->
+                    assertThat(sim.meter("sim_requests_in_flight")).isEqualTo(2));
         }
+
+        assertThat(working.join().statusCode()).isEqualTo(200);
+        assertThat(held.join().statusCode()).isEqualTo(200);
     }
 
     @Test
-    void configuredFaultsAreActiveFromTheStart() throws Exception {
+    void configuredFaultsAreActiveFromTheStartAndThePoolSizeDefaultsToAHundred() throws Exception {
         try (Simulator sim = Simulator.start(
                 Stack.WEBFLUX_R2DBC,
                 "--sim.faults.seed=4",
@@ -68,6 +67,7 @@ class StartIT {
             assertThat(sim.get("/records").statusCode()).isEqualTo(503);
             assertThat(sim.get("/delay?ms=0").statusCode()).isEqualTo(200);
             assertThat(sim.manage("GET", "/faults", "").body()).contains("\"state\":\"waiting\"", "slow-start");
+            assertThat(sim.meter("r2dbc_pool_max_allocated_connections")).isEqualTo(100);
         }
     }
 
@@ -79,14 +79,20 @@ class StartIT {
                 "--sim.database.url=jdbc:postgresql://x/y|sim.database.url: jdbc:postgresql://x/y (expected: postgresql://",
                 "--sim.pool.workers=0|sim.pool.workers: 0 (expected: 1 to 1000)"
             })
-    void invalidConfigurationEndsTheStartAndIsNamed(String mistake) throws Exception {
+    @ExtendWith(OutputCaptureExtension.class)
+    void invalidConfigurationEndsTheStartAndIsNamed(String mistake, CapturedOutput output) {
         int bar = mistake.indexOf('|');
-        try (SimulatorProcess sim = SimulatorProcess.ofClasses(database(), mistake.substring(0, bar))) {
-            assertThat(sim.process().waitFor(60, TimeUnit.SECONDS)).isTrue();
 
-            assertThat(sim.process().exitValue()).isEqualTo(1);
-            assertThat(sim.output()).contains("APPLICATION FAILED TO START", mistake.substring(bar + 1));
-        }
+        assertThatThrownBy(() -> SimulatorApplication.main(new String[] {
+                    "--server.port=0",
+                    "--management.server.port=0",
+                    "--logging.level.root=warn",
+                    database(),
+                    mistake.substring(0, bar)
+                }))
+                .isInstanceOf(RuntimeException.class);
+
+        assertThat(output).contains("APPLICATION FAILED TO START", mistake.substring(bar + 1));
     }
 
     @Test
@@ -129,16 +135,20 @@ class StartIT {
         }
     }
 
-    @Test
-    void poolSizeDefaultsToAHundred() throws Exception {
-        try (Simulator sim = Simulator.start(Stack.WEBFLUX_R2DBC)) {
-            assertThat(sim.meter("r2dbc_pool_max_allocated_connections")).isEqualTo(100);
-        }
+    @ParameterizedTest
+    @MethodSource("io.weir.sim.Simulator#stacksOfEachKind")
+    void shippedConfigurationStartsTheStacksOfEachKind(Stack stack) throws Exception {
+        startsWithTheShippedConfiguration(stack);
     }
 
     @ParameterizedTest
-    @MethodSource("io.weir.sim.Simulator#stacks")
-    void shippedConfigurationStartsEveryStack(Stack stack) throws Exception {
+    @Tag("full")
+    @MethodSource("io.weir.sim.Simulator#otherStacks")
+    void shippedConfigurationStartsTheOtherStacks(Stack stack) throws Exception {
+        startsWithTheShippedConfiguration(stack);
+    }
+
+    private static void startsWithTheShippedConfiguration(Stack stack) throws Exception {
         try (Simulator sim =
                 Simulator.start(stack, "--spring.config.additional-location=file:../config/simulator.yml")) {
             assertThat(sim.get("/records").statusCode()).isEqualTo(200);
