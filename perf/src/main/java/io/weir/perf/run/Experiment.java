@@ -57,7 +57,7 @@ public abstract class Experiment {
         return List.of();
     }
 
-    /** Additional options of the JVMs under test. */
+    /** Additional options of the JVMs under test and of the load generators. */
     public List<String> jvmOptions() {
         return List.of();
     }

@@ -274,6 +274,10 @@ public final class ExperimentContext implements AutoCloseable {
         return Stream.concat(common, jvmOptions.stream()).toList();
     }
 
+    List<String> jvmOptions() {
+        return jvmOptions;
+    }
+
     int generatorCores() {
         return allocation.generatorCores();
     }

@@ -74,9 +74,9 @@ public final class GatlingLoad {
                 "-XX:ActiveProcessorCount=" + context.generatorCores(),
                 "--add-opens=java.base/java.lang=ALL-UNNAMED",
                 "--enable-native-access=ALL-UNNAMED",
-                "--sun-misc-unsafe-memory-access=allow",
-                "-cp",
-                home.resolve("weir-perf-simulations.jar") + ":" + home.resolve("lib") + "/*"));
+                "--sun-misc-unsafe-memory-access=allow"));
+        command.addAll(context.jvmOptions());
+        command.addAll(List.of("-cp", home.resolve("weir-perf-simulations.jar") + ":" + home.resolve("lib") + "/*"));
         Map<String, Object> settings = new TreeMap<>(plan.settings);
         settings.put("rows", rows.toString());
         settings.put("beganMillis", context.results.beganEpochMillis());
