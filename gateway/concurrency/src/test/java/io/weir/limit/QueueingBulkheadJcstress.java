@@ -11,27 +11,27 @@ import org.openjdk.jcstress.Options;
 /** Runs the collisions in {@code src/jcstress}; a collision fails if a forbidden outcome occurs. */
 class QueueingBulkheadJcstress {
 
-    /**
-     * Quick: one JVM for each collision, without touching its heap first. Full: longer, in each JVM mode and
-     * each combination of compilers.
-     */
-    private static final List<String> QUICK = List.of(
+    /** One JVM for each collision, for 100 ms, without touching its heap first. */
+    private static final List<String> BRIEF = List.of(
             "-m",
             "quick",
             "-sc",
             "false",
             "-iters",
-            "2",
+            "1",
+            "-time",
+            "100",
             "-pth",
             "false",
             "-jvmArgs",
             "-Xmx256m -XX:+UseSerialGC --enable-native-access=ALL-UNNAMED");
 
-    private static final List<String> FULL = List.of("-m", "default", "-time", "500", "-fsm", "1");
+    /** Longer, in each JVM mode and each combination of compilers. */
+    private static final List<String> LONG = List.of("-m", "default", "-time", "500", "-fsm", "1");
 
     @Test
     void noCollisionHasAForbiddenOutcome() throws Exception {
-        List<String> arguments = new ArrayList<>(Boolean.getBoolean("concurrency.full") ? FULL : QUICK);
+        List<String> arguments = new ArrayList<>(Boolean.getBoolean("concurrency.long") ? LONG : BRIEF);
         arguments.addAll(List.of("-r", "results"));
         Options options = new Options(arguments.toArray(String[]::new));
         assertThat(options.parse()).as("options are valid").isTrue();

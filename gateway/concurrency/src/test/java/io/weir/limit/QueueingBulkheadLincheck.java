@@ -40,9 +40,16 @@ import org.junit.jupiter.api.Test;
  */
 public class QueueingBulkheadLincheck {
 
-    private static final boolean FULL = Boolean.getBoolean("concurrency.full");
-    private static final int SCENARIOS = FULL ? 60 : 5;
-    private static final int INTERLEAVINGS = FULL ? 1_500 : 150;
+    /** Many more, for a night. */
+    private static final boolean LONG = Boolean.getBoolean("concurrency.long");
+
+    /**
+     * Enough to find lost requests to serve, lost permits, lost wake-ups, lost resizes, permits that are
+     * promised twice, and a limit that is exceeded; with 3 and 50, not the resizes and the promises.
+     */
+    private static final int SCENARIOS = LONG ? 60 : 5;
+
+    private static final int INTERLEAVINGS = LONG ? 1_500 : 150;
     private static final int MAX_THREADS = 8;
 
     /**
