@@ -16,8 +16,9 @@ import java.nio.file.attribute.FileTime;
 import java.util.Objects;
 import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -29,11 +30,14 @@ class WatchIT {
     @TempDir
     private Path mount;
 
-    private TestBackend backend;
+    private static TestBackend backend;
+    /** The gateway of the tests that need no start of their own; null before the first of them. */
+    private static @Nullable TestGateway shared;
+
     private @Nullable TestGateway started;
 
-    @BeforeEach
-    void start() throws IOException {
+    @BeforeAll
+    static void start() {
         Awaitility.setDefaultTimeout(TestGateway.PATIENCE);
         backend = TestBackend.healthy();
     }
@@ -41,16 +45,37 @@ class WatchIT {
     @AfterEach
     void stop() {
         gateway().assertNothingHeld();
-        gateway().close();
+        if (gateway() != shared) {
+            gateway().close();
+        }
+    }
+
+    @AfterAll
+    static void stopShared() {
+        if (shared != null) {
+            shared.close();
+        }
         backend.close();
     }
 
+    /** Uses the shared gateway, with the file of its start, and no import beside it. */
+    private void useSharedGateway() throws IOException {
+        if (shared == null) {
+            shared = TestGateway.start(yaml(4));
+        }
+        started = shared;
+        gateway().rewrite(yaml(4));
+        awaitLimit(4);
+        await().until(() -> history().lastRejected() == null);
+        Files.deleteIfExists(gateway().file().resolveSibling("more.yml"));
+    }
+
     /** Without events, a reload would take an hour. */
-    private String yaml(int calls) {
+    private static String yaml(int calls) {
         return yaml(calls, "1h");
     }
 
-    private String yaml(int calls, String pollInterval) {
+    private static String yaml(int calls, String pollInterval) {
         return """
                 weir:
                   reload: { poll-interval: %s, quiet-period: 50ms }
@@ -89,7 +114,7 @@ class WatchIT {
 
     @Test
     void reloadsAFileWrittenInPlace() throws IOException {
-        started = TestGateway.start(yaml(4));
+        useSharedGateway();
 
         Files.writeString(gateway().file(), yaml(5));
 
@@ -145,7 +170,7 @@ class WatchIT {
 
     @Test
     void doesNotLoadAPartialFile() throws IOException {
-        started = TestGateway.start(yaml(4));
+        useSharedGateway();
         String next = yaml(5);
         int half = next.indexOf("Path=");
 
@@ -166,7 +191,7 @@ class WatchIT {
 
     @Test
     void waitsForAMissingFile() throws IOException {
-        started = TestGateway.start(yaml(4));
+        useSharedGateway();
 
         Files.delete(gateway().file());
         await().until(() -> history().lastRejected() != null);
@@ -213,7 +238,7 @@ class WatchIT {
     @ParameterizedTest
     @ValueSource(strings = {"", "weir: [", "weir.backends.orders.deadline: soon"})
     void reloadsAfterAChangeOfARejectedFilesImport(String wrong) throws IOException {
-        started = TestGateway.start(yaml(4));
+        useSharedGateway();
         if (!wrong.isEmpty()) {
             importing(wrong);
         }
