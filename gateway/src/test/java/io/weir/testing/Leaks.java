@@ -6,7 +6,6 @@ import ch.qos.logback.classic.Logger;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.PooledByteBufAllocator;
 import io.netty.util.ResourceLeakDetector;
-import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -23,7 +22,6 @@ import org.slf4j.LoggerFactory;
 public final class Leaks implements BeforeAllCallback, AfterAllCallback {
 
     private static final Logger DETECTOR = (Logger) LoggerFactory.getLogger(ResourceLeakDetector.class);
-    private static final Duration PATIENCE = Duration.ofSeconds(20);
     private static final String LOST_ON_PURPOSE = Leaks.class.getName() + ".lose(";
     private static final AtomicInteger LOST = new AtomicInteger();
 
@@ -62,7 +60,7 @@ public final class Leaks implements BeforeAllCallback, AfterAllCallback {
         try {
             // The detector reports leaks with equal stack traces only once.
             lose(LOST.incrementAndGet());
-            long end = System.nanoTime() + PATIENCE.toNanos();
+            long end = System.nanoTime() + Patience.PATIENCE.toNanos();
             do {
                 assertThat(System.nanoTime() - end)
                         .as("the detector's patience")
