@@ -11,6 +11,7 @@ import io.weir.edge.RawHttp2Client;
 import io.weir.testing.Door;
 import io.weir.testing.Leaks;
 import io.weir.testing.TestGateway;
+import io.weir.testing.TestServer;
 import io.weir.testing.TestTls;
 import io.weir.testing.Tier;
 import java.io.IOException;
@@ -21,7 +22,6 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
@@ -30,7 +30,6 @@ import org.reactivestreams.Publisher;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.Sinks;
-import reactor.netty.DisposableServer;
 import reactor.netty.http.HttpProtocol;
 import reactor.netty.http.server.HttpServer;
 import reactor.netty.http.server.HttpServerRequest;
@@ -41,7 +40,6 @@ import reactor.netty.http.server.HttpServerResponse;
  * messages only from a head that ends its stream, and the status of any other call only from trailers.
  */
 @ExtendWith(Leaks.class)
-@Timeout(60)
 class GrpcFramesIT {
 
     private static final String BACKEND = "orders";
@@ -50,19 +48,15 @@ class GrpcFramesIT {
     private static final String MESSAGE = "first";
     private static final int MESSAGE_BYTES = 5 + MESSAGE.length();
 
-    private static DisposableServer backend;
+    private static TestServer backend;
     private static TestGateway clear;
     private static TestGateway tls;
     private static volatile Sinks.Empty<Void> loss = Sinks.empty();
 
     @BeforeAll
     static void start() {
-        backend = HttpServer.create()
-                .host("127.0.0.1")
-                .port(0)
-                .protocol(HttpProtocol.H2C)
-                .handle(GrpcFramesIT::serve)
-                .bindNow();
+        backend =
+                TestServer.start(HttpServer.create().protocol(HttpProtocol.H2C).handle(GrpcFramesIT::serve));
         clear = setup().start();
         tls = setup().line(TestTls.serverLines()).start();
     }
@@ -131,10 +125,9 @@ class GrpcFramesIT {
 
     @AfterAll
     static void stop() {
-        // Before the gateways, which share the event loops.
-        backend.disposeNow(TestGateway.PATIENCE);
         clear.close();
         tls.close();
+        backend.close();
     }
 
     static Stream<Arguments> connectionsAndDoors() {

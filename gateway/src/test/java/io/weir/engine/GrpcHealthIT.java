@@ -8,30 +8,28 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.weir.testing.Leaks;
 import io.weir.testing.TestGateway;
+import io.weir.testing.TestServer;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
-import reactor.netty.DisposableServer;
 import reactor.netty.http.HttpProtocol;
 import reactor.netty.http.server.HttpServer;
 
 /** Probes of gRPC's health service over HTTP/2, without any traffic of callers. */
 @ExtendWith(Leaks.class)
-@Timeout(60)
 class GrpcHealthIT {
 
     private static final String BACKEND = "orders";
 
     private static final List<String> SEEN = new CopyOnWriteArrayList<>();
     private static volatile Answer answer = Answer.NOT_SERVING;
-    private static DisposableServer backend;
+    private static TestServer backend;
     private static TestGateway gateway;
 
     /** An answer of a health service. */
@@ -61,9 +59,7 @@ class GrpcHealthIT {
 
     @BeforeAll
     static void start() {
-        backend = HttpServer.create()
-                .host("127.0.0.1")
-                .port(0)
+        backend = TestServer.start(HttpServer.create()
                 .protocol(HttpProtocol.H2C)
                 .handle((request, response) -> request.receive()
                         .aggregate()
@@ -86,14 +82,13 @@ class GrpcHealthIT {
                                     .trailerHeaders(trailers -> trailers.set("grpc-status", status))
                                     .send(body)
                                     .then();
-                        }))
-                .bindNow();
+                        })));
         gateway = TestGateway.setup()
                 .backend(
                         BACKEND,
                         "http://127.0.0.1:" + backend.port(),
                         "protocol: h2",
-                        "deadline: 2s",
+                        "deadline: 20s",
                         "recovery: { probe: grpc-health, probe-interval: 20ms }")
                 .route(BACKEND, BACKEND)
                 .start();
@@ -101,9 +96,8 @@ class GrpcHealthIT {
 
     @AfterAll
     static void stop() {
-        // Before the gateway, whose event loops it uses: a terminating loop may never close it.
-        backend.disposeNow();
         gateway.close();
+        backend.close();
     }
 
     @BeforeEach

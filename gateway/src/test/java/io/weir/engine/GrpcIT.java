@@ -10,6 +10,7 @@ import io.netty.handler.codec.http.HttpHeaders;
 import io.weir.testing.Door;
 import io.weir.testing.Leaks;
 import io.weir.testing.TestGateway;
+import io.weir.testing.TestServer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
@@ -25,14 +26,12 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.reactivestreams.Publisher;
 import reactor.core.Disposable;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.Sinks;
-import reactor.netty.DisposableServer;
 import reactor.netty.http.HttpProtocol;
 import reactor.netty.http.client.HttpClient;
 import reactor.netty.http.client.HttpClientResponse;
@@ -47,7 +46,6 @@ import reactor.netty.http.server.HttpServerResponse;
  * path.
  */
 @ExtendWith(Leaks.class)
-@Timeout(60)
 class GrpcIT {
 
     private static final String BACKEND = "orders";
@@ -58,25 +56,21 @@ class GrpcIT {
     /** Calls of these that were cancelled. */
     private static final AtomicInteger CANCELLED = new AtomicInteger();
 
-    private static DisposableServer backend;
+    private static TestServer backend;
     private static TestGateway gateway;
     private static HttpClient caller;
 
     @BeforeAll
     static void start() {
-        backend = HttpServer.create()
-                .host("127.0.0.1")
-                .port(0)
-                .protocol(HttpProtocol.H2C)
-                .handle(GrpcIT::serve)
-                .bindNow();
+        backend =
+                TestServer.start(HttpServer.create().protocol(HttpProtocol.H2C).handle(GrpcIT::serve));
         gateway = TestGateway.setup()
                 .backend(
                         BACKEND,
                         "http://127.0.0.1:" + backend.port(),
                         "protocol: h2",
                         "deadline: 20s",
-                        "connection: { connect-timeout: 5s }",
+                        "connection: { connect-timeout: 20s }",
                         "circuit-breaker: { minimum-number-of-calls: 20, slow-call-duration-threshold: 10s }")
                 .route(BACKEND, BACKEND)
                 .route("brief", BACKEND, "deadline: 1500ms")
@@ -128,10 +122,8 @@ class GrpcIT {
 
     @AfterAll
     static void stop() {
-        // Before the gateway: both share the event loops, which end with the gateway, and a stopping event
-        // loop may never close the backend.
-        backend.disposeNow(TestGateway.PATIENCE);
         gateway.close();
+        backend.close();
     }
 
     // ---------------------------------------------------------------- messages

@@ -9,6 +9,7 @@ import io.netty.handler.codec.http2.DefaultHttp2GoAwayFrame;
 import io.netty.handler.codec.http2.Http2Error;
 import io.weir.testing.SteadyCallers;
 import io.weir.testing.TestGateway;
+import io.weir.testing.TestServer;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
@@ -17,17 +18,14 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.reactivestreams.Publisher;
 import reactor.core.publisher.Mono;
-import reactor.netty.DisposableServer;
 import reactor.netty.http.HttpProtocol;
 import reactor.netty.http.server.HttpServer;
 import reactor.netty.http.server.HttpServerRequest;
 import reactor.netty.http.server.HttpServerResponse;
 
 /** A backend with HTTP/2 that announces the end of its connections, as in a rolling restart. */
-@Timeout(60)
 class GoAwayIT {
 
     /** Requests on a connection before its GOAWAY. */
@@ -40,12 +38,8 @@ class GoAwayIT {
     private final Set<Channel> ended = ConcurrentHashMap.newKeySet();
     private final AtomicInteger afterGoAway = new AtomicInteger();
 
-    private final DisposableServer server = HttpServer.create()
-            .host("127.0.0.1")
-            .port(0)
-            .protocol(HttpProtocol.H2C)
-            .handle(this::handle)
-            .bindNow();
+    private final TestServer server =
+            TestServer.start(HttpServer.create().protocol(HttpProtocol.H2C).handle(this::handle));
     private final TestGateway gateway = TestGateway.setup()
             .backend(
                     "orders",
@@ -76,9 +70,8 @@ class GoAwayIT {
     @AfterEach
     void close() {
         gateway.assertNothingHeld();
-        // Before the gateway, whose event loops it uses: a terminating loop may never close it.
-        server.disposeNow(TestGateway.PATIENCE);
         gateway.close();
+        server.close();
     }
 
     @Test

@@ -18,6 +18,7 @@ import io.weir.testing.Door;
 import io.weir.testing.Leaks;
 import io.weir.testing.TestCaller;
 import io.weir.testing.TestGateway;
+import io.weir.testing.TestServer;
 import io.weir.testing.TestWebSocket;
 import java.io.IOException;
 import java.util.List;
@@ -34,13 +35,11 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.netty.ByteBufFlux;
 import reactor.netty.Connection;
-import reactor.netty.DisposableServer;
 import reactor.netty.NettyPipeline;
 import reactor.netty.http.HttpProtocol;
 import reactor.netty.http.client.HttpClient;
@@ -50,7 +49,6 @@ import reactor.netty.http.server.WebsocketServerSpec;
 
 /** A backend with HTTP/2 by prior knowledge, for callers with HTTP/1.1 and HTTP/2. */
 @ExtendWith(Leaks.class)
-@Timeout(60)
 class Http2BackendIT {
 
     private static final String BACKEND = "orders";
@@ -66,17 +64,14 @@ class Http2BackendIT {
     private static final Set<String> UNLIKE =
             Set.of("transfer-encoding", "x-http2-path", "x-http2-protocol", "x-http2-stream-id", "x-request-timeout");
 
-    private static DisposableServer backend;
-    private static DisposableServer tunnels;
+    private static TestServer backend;
+    private static TestServer tunnels;
     private static TestGateway gateway;
 
     @BeforeAll
     static void start() {
-        backend = HttpServer.create()
-                .host("127.0.0.1")
-                .port(0)
-                .protocol(HttpProtocol.H2C)
-                .handle((request, response) -> {
+        backend =
+                TestServer.start(HttpServer.create().protocol(HttpProtocol.H2C).handle((request, response) -> {
                     PROTOCOLS.add(request.protocol());
                     HttpHeaders behind = new DefaultHttpHeaders();
                     request.withConnection(connection -> keepTrailers(connection, behind));
@@ -91,11 +86,8 @@ class Http2BackendIT {
                                     size(request),
                                     Mono.fromSupplier(() -> " " + behind.get("x-checksum", "none")),
                                     Mono.just(request.uri().endsWith("large") ? "x".repeat(LARGE) : "")));
-                })
-                .bindNow();
-        tunnels = HttpServer.create()
-                .host("127.0.0.1")
-                .port(0)
+                }));
+        tunnels = TestServer.start(HttpServer.create()
                 .protocol(HttpProtocol.H2C)
                 .http2Settings(settings -> settings.connectProtocolEnabled(true))
                 .handle((request, response) -> {
@@ -109,9 +101,8 @@ class Http2BackendIT {
                                             .maxFramePayloadLength(LARGE)
                                             .build())
                             : response.status(403).header("X-Why", "closed").sendString(Mono.just("closed"));
-                })
-                .bindNow();
-        String[] properties = {"protocol: h2", "connection: { connect-timeout: 5s }", "deadline: 20s"};
+                }));
+        String[] properties = {"protocol: h2", "connection: { connect-timeout: 20s }", "deadline: 20s"};
         gateway = TestGateway.setup()
                 .backend(BACKEND, "http://127.0.0.1:" + backend.port(), properties)
                 .backend(TUNNELS, "http://127.0.0.1:" + tunnels.port(), properties)
@@ -175,10 +166,9 @@ class Http2BackendIT {
 
     @AfterAll
     static void stop() {
-        // Before the gateway: the backend shares its event loops, and a terminating loop may never close it.
-        backend.disposeNow();
-        tunnels.disposeNow();
         gateway.close();
+        backend.close();
+        tunnels.close();
     }
 
     @Door.Each

@@ -1,5 +1,6 @@
 package io.weir.instance;
 
+import static io.weir.testing.Patience.PATIENCE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -8,15 +9,14 @@ import io.netty.handler.codec.http2.Http2Connection;
 import io.netty.handler.codec.http2.Http2FlowController;
 import io.netty.handler.codec.http2.Http2FrameCodec;
 import io.netty.handler.codec.http2.Http2StreamChannel;
+import io.weir.testing.TestServer;
 import java.net.URI;
-import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.reactivestreams.Publisher;
 import org.reactivestreams.Subscription;
 import org.springframework.boot.context.properties.bind.Binder;
@@ -24,7 +24,6 @@ import org.springframework.boot.context.properties.source.MapConfigurationProper
 import reactor.core.publisher.BaseSubscriber;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
-import reactor.netty.DisposableServer;
 import reactor.netty.http.HttpProtocol;
 import reactor.netty.http.server.HttpServer;
 import reactor.netty.http.server.HttpServerRequest;
@@ -32,10 +31,8 @@ import reactor.netty.http.server.HttpServerResponse;
 import reactor.netty.resources.LoopResources;
 
 /** The calls of one HTTP/2 connection of a pool. */
-@Timeout(60)
 class Http2PoolTest {
 
-    private static final Duration PATIENCE = Duration.ofSeconds(20);
     private static final int PART_BYTES = 16_000;
     /** More than the client reads ahead, and than the windows of a stream and of a connection. */
     private static final int PARTS = 500;
@@ -44,12 +41,8 @@ class Http2PoolTest {
 
     private final LoopResources loops = LoopResources.create("http2-pool", 1, true);
     private final List<Http2StreamChannel> streams = new CopyOnWriteArrayList<>();
-    private final DisposableServer server = HttpServer.create()
-            .host("127.0.0.1")
-            .port(0)
-            .protocol(HttpProtocol.H2C)
-            .handle(this::handle)
-            .bindNow();
+    private final TestServer server =
+            TestServer.start(HttpServer.create().protocol(HttpProtocol.H2C).handle(this::handle));
     private final Pool pool = new Pool(
             "orders",
             URI.create("http://127.0.0.1:" + server.port()),
@@ -69,7 +62,7 @@ class Http2PoolTest {
     @AfterEach
     void close() {
         pool.close().block(PATIENCE);
-        server.disposeNow(PATIENCE);
+        server.close();
         loops.disposeLater().block(PATIENCE);
     }
 

@@ -16,6 +16,7 @@ import io.weir.testing.Door;
 import io.weir.testing.TestBackend;
 import io.weir.testing.TestCaller;
 import io.weir.testing.TestGateway;
+import io.weir.testing.TestServer;
 import java.io.IOException;
 import java.math.BigInteger;
 import java.nio.file.Files;
@@ -36,25 +37,20 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLSocket;
-import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.Sinks;
-import reactor.netty.DisposableServer;
 import reactor.netty.http.HttpProtocol;
 import reactor.netty.http.client.HttpClient;
 import reactor.netty.http.server.HttpServer;
 
 /** Certificates change under a running gateway: those of the server, and those for a backend. */
-@Timeout(60)
 @ExtendWith(OutputCaptureExtension.class)
 class CertificateRotationIT {
 
@@ -63,15 +59,10 @@ class CertificateRotationIT {
     @TempDir
     private Path directory;
 
-    private final List<DisposableServer> servers = new ArrayList<>();
+    private final List<TestServer> servers = new ArrayList<>();
     private final AtomicInteger held = new AtomicInteger();
     private final Sinks.Empty<Void> release = Sinks.empty();
     private @Nullable TestGateway started;
-
-    @BeforeEach
-    void patience() {
-        Awaitility.setDefaultTimeout(TestGateway.PATIENCE);
-    }
 
     @AfterEach
     void stop() {
@@ -83,10 +74,10 @@ class CertificateRotationIT {
                             gateway.bean(RetiredGenerations.class).openResources())
                     .isZero());
         }
-        servers.forEach(server -> server.disposeNow(TestGateway.PATIENCE));
         if (gateway != null) {
             gateway.close();
         }
+        servers.forEach(TestServer::close);
     }
 
     private TestGateway gateway() {
@@ -363,9 +354,7 @@ class CertificateRotationIT {
 
     private int backend(X509Bundle certificate) throws Exception {
         var tls = SslContextBuilder.forServer(certificate.toKeyManagerFactory()).build();
-        DisposableServer server = HttpServer.create()
-                .host("127.0.0.1")
-                .port(0)
+        TestServer server = TestServer.start(HttpServer.create()
                 .secure(spec -> spec.sslContext(tls))
                 .handle((request, response) -> {
                     Mono<String> answer = Mono.just("hello");
@@ -374,8 +363,7 @@ class CertificateRotationIT {
                         answer = release.asMono().then(answer);
                     }
                     return response.sendString(answer);
-                })
-                .bindNow();
+                }));
         servers.add(server);
         return server.port();
     }

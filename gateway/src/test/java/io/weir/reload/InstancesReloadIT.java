@@ -18,10 +18,8 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /** Reloads that change the instances of a backend under load. */
-@Timeout(60)
 class InstancesReloadIT {
 
     private final List<TestBackend> servers =
@@ -45,7 +43,7 @@ class InstancesReloadIT {
                 weir:
                   reload: { watch: false }
                   backends:
-                    orders: { instances: [%s], bulkhead: { max-concurrent-calls: 3, max-wait-duration: 1500ms }, circuit-breaker: { stall-duration: 1s }, recovery: { probe: caller } }
+                    orders: { instances: [%s], deadline: 1m, bulkhead: { max-concurrent-calls: 3, max-wait-duration: 1m }, circuit-breaker: { stall-duration: 1m }, recovery: { probe: caller } }
                 spring.cloud.gateway.server.webflux.routes:
                   - { id: compiled, uri: "backend://orders", predicates: ["Path=/compiled/**"] }
                   - { id: general, uri: "backend://orders", predicates: ["Path=/general/**", "After=2020-01-01T00:00:00Z"] }

@@ -1,5 +1,6 @@
 package io.weir.reload;
 
+import static io.weir.testing.Patience.PATIENCE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.tuple;
 
@@ -31,7 +32,6 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 import org.springframework.boot.test.system.CapturedOutput;
@@ -419,12 +419,11 @@ class LiveConfigurationTest {
     /** Another thread, since the reload's own holds each lock that it has. */
     private static <T> T elsewhere(Supplier<T> action) {
         return CompletableFuture.supplyAsync(action)
-                .orTimeout(20, TimeUnit.SECONDS)
+                .orTimeout(PATIENCE.toSeconds(), TimeUnit.SECONDS)
                 .join();
     }
 
     @Test
-    @Timeout(60)
     void operatorsChangeThingsWhileAReloadWaitsForDns() {
         target.whileWaiting = () -> {
             assertThat(elsewhere(() -> configuration.withoutReload(() -> "forced")))
@@ -449,7 +448,6 @@ class LiveConfigurationTest {
     }
 
     @Test
-    @Timeout(60)
     void operatorsChangeLimitsWhileAReloadReadsAndKeepsFiles() {
         List<Boolean> changed = new ArrayList<>();
         whileReading = () -> changed.add(elsewhere(() -> configuration.change(

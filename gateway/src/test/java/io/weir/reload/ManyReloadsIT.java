@@ -28,7 +28,6 @@ import java.util.stream.IntStream;
 import javax.management.JMException;
 import javax.management.MalformedObjectNameException;
 import javax.management.ObjectName;
-import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
@@ -74,7 +73,6 @@ class ManyReloadsIT {
 
     @BeforeAll
     static void start() {
-        Awaitility.setDefaultTimeout(TestGateway.PATIENCE);
         one = TestBackend.healthy();
         two = TestBackend.healthy();
         gateway = TestGateway.start(yaml(0));

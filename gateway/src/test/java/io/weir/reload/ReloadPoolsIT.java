@@ -21,6 +21,7 @@ import io.weir.reload.ConfigurationChange.Trigger;
 import io.weir.testing.Door;
 import io.weir.testing.TestCaller;
 import io.weir.testing.TestGateway;
+import io.weir.testing.TestServer;
 import io.weir.testing.TestWebSocket;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -33,20 +34,17 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.reactivestreams.Publisher;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.Sinks;
-import reactor.netty.DisposableServer;
 import reactor.netty.http.HttpProtocol;
 import reactor.netty.http.server.HttpServer;
 import reactor.netty.http.server.HttpServerRequest;
 import reactor.netty.http.server.HttpServerResponse;
 
 /** Reloads with connections over TLS and HTTP/2, and with WebSockets. */
-@Timeout(60)
 class ReloadPoolsIT {
 
     private final List<Peer> peers = new ArrayList<>();
@@ -56,27 +54,15 @@ class ReloadPoolsIT {
     private static final class Peer {
 
         private final Set<String> askedOver = ConcurrentHashMap.newKeySet();
-        private final AtomicInteger open = new AtomicInteger();
         private final AtomicInteger held = new AtomicInteger();
         private final Sinks.Empty<Void> release = Sinks.empty();
         private final String name;
-        private final DisposableServer server;
+        private final TestServer server;
 
         Peer(String name, @Nullable SslContext tls, HttpProtocol... protocol) {
             this.name = name;
-            HttpServer configured = HttpServer.create()
-                    .host("127.0.0.1")
-                    .port(0)
-                    .protocol(protocol)
-                    .doOnChannelInit((observer, channel, address) -> count(channel))
-                    .handle(this::handle);
-            this.server = (tls == null ? configured : configured.secure(spec -> spec.sslContext(tls))).bindNow();
-        }
-
-        @SuppressWarnings("FutureReturnValueIgnored") // The listener's is the future itself.
-        private void count(Channel channel) {
-            open.incrementAndGet();
-            channel.closeFuture().addListener(closed -> open.decrementAndGet());
+            HttpServer configured = HttpServer.create().protocol(protocol).handle(this::handle);
+            this.server = TestServer.start(tls == null ? configured : configured.secure(spec -> spec.sslContext(tls)));
         }
 
         private Publisher<Void> handle(HttpServerRequest request, HttpServerResponse response) {
@@ -101,6 +87,10 @@ class ReloadPoolsIT {
         int port() {
             return server.port();
         }
+
+        int connections() {
+            return server.connections();
+        }
     }
 
     private Peer peer(String name, HttpProtocol protocol, @Nullable SslContext tls) {
@@ -120,11 +110,10 @@ class ReloadPoolsIT {
             gateway.assertNothingHeld();
             awaitNothingLeftBehind();
         }
-        // Stopped before the gateway, because they use its event loops.
-        peers.forEach(peer -> peer.server.disposeNow(TestGateway.PATIENCE));
         if (gateway != null) {
             gateway.close();
         }
+        peers.forEach(peer -> peer.server.close());
     }
 
     private TestGateway gateway() {
@@ -204,7 +193,7 @@ class ReloadPoolsIT {
         assertThat(get(door, "1").text()).isEqualTo("second by HTTP/2.0");
         first.release.tryEmitEmpty();
         assertThat(held.join().text()).isEqualTo("first by HTTP/2.0");
-        await().until(() -> first.open.get() == 0);
+        await().until(() -> first.connections() == 0);
     }
 
     @Test
@@ -217,7 +206,7 @@ class ReloadPoolsIT {
         assertThat(reload(yaml("orders", h2(peer, 10), ""))).isEmpty();
 
         assertThat(get(Door.GENERAL, "2").text()).isEqualTo("first by HTTP/2.0");
-        await().until(() -> plain.open.get() == 0);
+        await().until(() -> plain.connections() == 0);
     }
 
     // ---------------------------------------------------------------- TLS
@@ -259,7 +248,7 @@ class ReloadPoolsIT {
         assertThat(get(Door.COMPILED, "3").reason()).isEqualTo("connect-failed");
         peer.release.tryEmitEmpty();
         assertThat(held.join().text()).isEqualTo("first by HTTP/1.1");
-        await().until(() -> peer.open.get() == 0);
+        await().until(() -> peer.connections() == 0);
     }
 
     /** The backend supports both protocols, and uses HTTP/2 only for clients that offer it. */
@@ -357,7 +346,7 @@ class ReloadPoolsIT {
             assertThat(echo(after, "three")).isEqualTo(then + ":three");
             assertThat(echo(before, "four")).isEqualTo("first:four");
         }
-        await().until(() -> first.open.get() + second.open.get() == 0);
+        await().until(() -> first.connections() + second.connections() == 0);
     }
 
     private static String echo(TestWebSocket caller, String text) throws IOException {

@@ -16,7 +16,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -36,7 +35,6 @@ class ReloadUnderLoadIT {
 
     @Test
     void losesNoRequest() throws Exception {
-        Awaitility.setDefaultTimeout(TestGateway.PATIENCE);
         try (TestBackend one = TestBackend.healthy();
                 TestBackend two = TestBackend.healthy()) {
             publish(yaml(one, 0));

@@ -13,6 +13,7 @@ import io.netty.pkitesting.X509Bundle;
 import io.weir.instance.UpstreamProtocol;
 import io.weir.testing.Door;
 import io.weir.testing.TestGateway;
+import io.weir.testing.TestServer;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -27,16 +28,12 @@ import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import javax.net.ssl.SSLPeerUnverifiedException;
 import javax.net.ssl.SSLSession;
-import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import reactor.core.publisher.Mono;
-import reactor.netty.DisposableServer;
 import reactor.netty.http.HttpProtocol;
 import reactor.netty.http.client.HttpClient;
 import reactor.netty.http.server.HttpServer;
@@ -45,7 +42,6 @@ import reactor.netty.http.server.HttpServer;
  * The server's certificate and those of a backend are replaced under load, by good pairs and by bad ones: no
  * request is lost, on new connections and on old ones, over HTTP/1.1 and HTTP/2, through both doors.
  */
-@Timeout(90)
 @Tag("full")
 class RotationUnderLoadIT {
 
@@ -63,22 +59,18 @@ class RotationUnderLoadIT {
     private final List<Thread> callers = new ArrayList<>();
     private volatile boolean isOver;
     private @Nullable TestGateway started;
-    private @Nullable DisposableServer backend;
-
-    @BeforeEach
-    void patience() {
-        Awaitility.setDefaultTimeout(TestGateway.PATIENCE);
-    }
+    private @Nullable TestServer backend;
 
     @AfterEach
     void stop() {
+        isOver = true;
         TestGateway gateway = started;
         if (gateway != null) {
             gateway.close();
         }
-        DisposableServer server = backend;
+        TestServer server = backend;
         if (server != null) {
-            server.disposeNow(TestGateway.PATIENCE);
+            server.close();
         }
     }
 
@@ -101,12 +93,10 @@ class RotationUnderLoadIT {
 
     private void start(X509Bundle edge, X509Bundle ofBackend) throws Exception {
         var tls = SslContextBuilder.forServer(ofBackend.toKeyManagerFactory()).build();
-        backend = HttpServer.create()
-                .host("127.0.0.1")
-                .port(0)
+        TestServer server = TestServer.start(HttpServer.create()
                 .secure(spec -> spec.sslContext(tls))
-                .handle((request, response) -> response.sendString(Mono.just("hello")))
-                .bindNow();
+                .handle((request, response) -> response.sendString(Mono.just("hello"))));
+        backend = server;
         replace("tls.crt", edge.getCertificatePEM());
         replace("tls.key", edge.getPrivateKeyPEM());
         replace("ca.crt", ofBackend.getCertificatePEM());
@@ -127,7 +117,7 @@ class RotationUnderLoadIT {
                     truststore.certificate: "file:%2$s/ca.crt"
                     reload-on-update: true
                 server.ssl.bundle: edge
-                """.formatted(backend.port(), directory));
+                """.formatted(server.port(), directory));
     }
 
     @Test

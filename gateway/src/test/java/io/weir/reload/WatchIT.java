@@ -14,7 +14,6 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.FileTime;
 import java.util.Objects;
-import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -38,7 +37,6 @@ class WatchIT {
 
     @BeforeAll
     static void start() {
-        Awaitility.setDefaultTimeout(TestGateway.PATIENCE);
         backend = TestBackend.healthy();
     }
 
