@@ -6,16 +6,13 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Tag;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The heap's share of each collector, in a JVM of its own: garbage is no overload, a growing live set is. */
-@Timeout(value = 3, unit = TimeUnit.MINUTES)
 @Tag("full")
 class HeapShareIT {
 

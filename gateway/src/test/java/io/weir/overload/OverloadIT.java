@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 
 import io.netty.channel.EventLoop;
 import io.netty.channel.EventLoopGroup;
+import io.netty.util.concurrent.EventExecutor;
 import io.weir.engine.Engine;
 import io.weir.limit.Priority;
 import io.weir.outcome.Reason;
@@ -26,18 +27,20 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.springframework.http.client.ReactorResourceFactory;
 import tools.jackson.databind.JsonNode;
 
-/** The gateway's own overload: new requests are refused, requests in flight continue. */
-@Timeout(60)
+/**
+ * The gateway's own overload: new requests are refused, requests in flight continue. The event loops are late
+ * in a time of the test ({@link LoopTime}).
+ */
 class OverloadIT extends GatewayTests {
 
     /** 95 % of the limit in flight. */
@@ -45,6 +48,8 @@ class OverloadIT extends GatewayTests {
 
     /** With each of two or more event loops, more callers than requests are needed for a shedding. */
     private static final int MANY = 80;
+
+    private static LoopTime time;
 
     @BeforeAll
     static void start() {
@@ -64,6 +69,20 @@ class OverloadIT extends GatewayTests {
                 .route("others", "others", "fallback: { body: prepared }")
                 .route("extras", "others", "priority: sheddable")
                 .start();
+        time = new LoopTime(loops(), gateway.bean(OverloadSampler.class), gateway.bean(OverloadGuard.class));
+    }
+
+    @AfterAll
+    static void endTime() {
+        time.close();
+    }
+
+    /** Takes samples until a condition holds. */
+    private static void awaitSampled(BooleanSupplier condition) {
+        await().until(() -> {
+            time.sample();
+            return condition.getAsBoolean();
+        });
     }
 
     @Door.Each
@@ -100,14 +119,13 @@ class OverloadIT extends GatewayTests {
         String path = door.path("orders", "late");
         // Connect first: the late loop may be the accepting one.
         List<TestCaller> callers = connect(door);
-        AtomicBoolean isOver = new AtomicBoolean();
         EventLoop late = loops().next();
         long refusedBefore = guard.refused(ShedCause.DELAY, Priority.NORMAL);
         AtomicLong refused = new AtomicLong();
-        delay(late, 300, () -> refused.addAndGet(requests(guard, late)), isOver);
+        time.delay(late, 300, () -> refused.addAndGet(requests(guard, late)));
         try {
-            await().until(guard::isOverloaded);
-            await().until(() -> guard.loopDelayNanos() > TimeUnit.MILLISECONDS.toNanos(250));
+            awaitSampled(guard::isOverloaded);
+            awaitSampled(() -> guard.loopDelayNanos() > TimeUnit.MILLISECONDS.toNanos(250));
             List<TestCaller.Answer> answers = callers.stream()
                     .map(caller -> ask(caller, path))
                     .map(CompletableFuture::join)
@@ -129,9 +147,9 @@ class OverloadIT extends GatewayTests {
                     .filter(answer -> answer.status() != 200)
                     .count());
         } finally {
-            isOver.set(true);
+            time.endDelay(late);
         }
-        await().until(() -> !guard.isOverloaded());
+        awaitSampled(() -> !guard.isOverloaded());
         assertThat(guard.refused(ShedCause.DELAY, Priority.NORMAL) - refusedBefore)
                 .isEqualTo(refused.get());
         for (TestCaller caller : callers) {
@@ -148,11 +166,10 @@ class OverloadIT extends GatewayTests {
         OverloadGuard guard = gateway.bean(OverloadGuard.class);
         String path = door.path("extras", "late");
         List<TestCaller> callers = connect(door);
-        AtomicBoolean isOver = new AtomicBoolean();
         EventLoop late = loops().next();
-        delay(late, 100, () -> requests(guard, late), isOver);
+        time.delay(late, 100, () -> requests(guard, late));
         try {
-            await().until(() -> guard.share() == 1);
+            awaitSampled(() -> guard.share() == 1);
             long refusedBefore = guard.refused(ShedCause.DELAY, Priority.SHEDDABLE);
             List<TestCaller.Answer> answers = callers.stream()
                     .map(caller -> ask(caller, path))
@@ -166,9 +183,9 @@ class OverloadIT extends GatewayTests {
             assertThat(guard.refused(ShedCause.DELAY, Priority.SHEDDABLE) - refusedBefore)
                     .isEqualTo(refused.size());
         } finally {
-            isOver.set(true);
+            time.endDelay(late);
         }
-        await().until(() -> !guard.isOverloaded());
+        awaitSampled(() -> !guard.isOverloaded());
         for (TestCaller caller : callers) {
             assertThat(caller.request("GET", path).status()).isEqualTo(200);
             caller.close();
@@ -182,19 +199,18 @@ class OverloadIT extends GatewayTests {
         calls.release();
         OverloadGuard guard = gateway.bean(OverloadGuard.class);
         List<TestCaller> callers = connect(Door.COMPILED);
-        AtomicBoolean isOver = new AtomicBoolean();
         EventLoop late = loops().next();
-        delay(late, 100, () -> requests(guard, late), isOver);
+        time.delay(late, 100, () -> requests(guard, late));
         try {
-            await().until(() -> guard.share() == 1);
+            awaitSampled(() -> guard.share() == 1);
             List<Integer> sheddable = statuses(callers, "X-Priority: sheddable");
             assertThat(sheddable).contains(503).allMatch(status -> status == 503 || status == 404);
             assertThat(statuses(callers)).containsOnly(404);
             assertThat(statuses(callers, "X-Priority: urgent")).containsOnly(404);
         } finally {
-            isOver.set(true);
+            time.endDelay(late);
         }
-        await().until(() -> !guard.isOverloaded());
+        awaitSampled(() -> !guard.isOverloaded());
         for (TestCaller caller : callers) {
             caller.close();
         }
@@ -222,19 +238,21 @@ class OverloadIT extends GatewayTests {
             callers.getLast().request("GET", path);
         }
         AtomicBoolean isOver = new AtomicBoolean();
-        delay(loops().next(), 100, () -> {}, isOver);
+        EventLoop late = loops().next();
+        time.delay(late, 100, () -> {});
         List<CompletableFuture<Set<Integer>>> statuses =
                 callers.stream().map(caller -> askUntil(caller, path, isOver)).toList();
         try {
             await().until(() -> guard.refused(ShedCause.DELAY, Priority.NORMAL) > refusedBefore);
         } finally {
             isOver.set(true);
+            time.endDelay(late);
         }
         statuses.forEach(CompletableFuture::join);
         for (TestCaller caller : callers) {
             caller.close();
         }
-        await().until(() -> !guard.isOverloaded());
+        awaitSampled(() -> !guard.isOverloaded());
     }
 
     /** As many normal requests as can be the cause of a delay. Returns how many of them are refused. */
@@ -242,20 +260,6 @@ class OverloadIT extends GatewayTests {
         return IntStream.range(0, 20)
                 .filter(_ -> guard.refusesHead(late, null) || guard.refusesRequest(late, null, Priority.NORMAL))
                 .count();
-    }
-
-    /** Makes each iteration of an event loop last that long, and runs a task in each. */
-    private static void delay(EventLoop late, long millis, Runnable task, AtomicBoolean isOver) {
-        late.execute(new Runnable() {
-            @Override
-            public void run() {
-                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(millis));
-                task.run();
-                if (!isOver.get()) {
-                    var _ = late.schedule(this, 0, TimeUnit.NANOSECONDS);
-                }
-            }
-        });
     }
 
     @Door.Each
@@ -268,7 +272,11 @@ class OverloadIT extends GatewayTests {
                 .toList();
 
         List<Future<?>> pauses = new ArrayList<>();
-        loops().forEach(loop -> pauses.add(loop.submit(() -> LockSupport.parkNanos(TimeUnit.SECONDS.toNanos(1)))));
+        loops().forEach(loop -> pauses.add(loop.submit(() -> {
+            // Requests arrive meanwhile.
+            LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(200));
+            time.pause(loop, 1_000);
+        })));
         for (Future<?> pause : pauses) {
             pause.get();
         }
@@ -289,7 +297,8 @@ class OverloadIT extends GatewayTests {
         calls.release();
         List<TestCaller> callers = connect(Door.COMPILED);
         CountDownLatch stuck = new CountDownLatch(1);
-        loops().next().execute(() -> {
+        EventLoop loop = loops().next();
+        loop.execute(() -> {
             try {
                 stuck.await(TestGateway.PATIENCE.toMillis(), TimeUnit.MILLISECONDS);
             } catch (InterruptedException e) {
@@ -301,8 +310,13 @@ class OverloadIT extends GatewayTests {
                 .map(caller -> askUntil(caller, Door.COMPILED.path("orders", "stuck"), isOver))
                 .toList();
         try {
-            OverloadSampler sampler = gateway.bean(OverloadSampler.class);
-            await().until(() -> sampler.stuckLoops() == 1);
+            for (int i = 0; i < StuckLoops.STUCK_SECONDS * 1_000 / OverloadSampler.PERIOD_MILLIS; i++) {
+                assertThat(time.stuckLoops()).isZero();
+                awaitIterationOfOthers(loop);
+                time.sample();
+            }
+            // The first samples may have come before the loop was late.
+            awaitSampled(() -> time.stuckLoops() == 1);
             assertThat(gateway.bean(OverloadGuard.class).isOverloaded()).isFalse();
         } finally {
             isOver.set(true);
@@ -317,21 +331,28 @@ class OverloadIT extends GatewayTests {
         }
     }
 
+    private static void awaitIterationOfOthers(EventLoop stuck) {
+        for (EventExecutor other : loops()) {
+            int before = time.iterations(other);
+            if (other != stuck) {
+                await().until(() -> time.iterations(other) > before);
+            }
+        }
+    }
+
     @Door.Each
     void refusesWhileMemoryIsAboveTheLimit(Door door) throws Exception {
         calls.release();
         OverloadGuard guard = gateway.bean(OverloadGuard.class);
         String path = door.path("orders", "short-of-memory");
-        AtomicReference<TestCaller.Answer> last = new AtomicReference<>();
-        await().until(() -> {
-            // The sampler overwrites this sample within 100 ms.
-            guard.observe(0, 0, 91);
-            last.set(TestCaller.get(gateway.port(), path));
-            return last.get().status() == 503;
-        });
+        time.fillMemory(91);
+        time.sample();
+        TestCaller.Answer refused = TestCaller.get(gateway.port(), path);
+        time.fillMemory(0);
+        time.sample();
 
-        assertRefused(last.get(), Reason.GATEWAY_OVERLOADED);
-        await().until(() -> !guard.isOverloaded());
+        assertRefused(refused, Reason.GATEWAY_OVERLOADED);
+        assertThat(guard.isOverloaded()).isFalse();
         assertThat(TestCaller.get(gateway.port(), door.path("orders", "enough-memory"))
                         .status())
                 .isEqualTo(200);
