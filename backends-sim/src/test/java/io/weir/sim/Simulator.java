@@ -18,7 +18,6 @@ import java.sql.DriverManager;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;
@@ -27,7 +26,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.stream.Stream;
 import org.apache.catalina.connector.Connector;
 import org.apache.tomcat.util.threads.ThreadPoolExecutor;
-import org.awaitility.Awaitility;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.tomcat.TomcatWebServer;
 import org.springframework.boot.web.server.servlet.context.ServletWebServerApplicationContext;
@@ -43,11 +41,6 @@ public final class Simulator implements AutoCloseable {
             HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
 
     static {
-        // The awaited conditions become true within milliseconds.
-        Awaitility.setDefaultPollDelay(Duration.ZERO);
-        Awaitility.setDefaultPollInterval(Duration.ofMillis(20));
-        // Long enough for a machine that pauses.
-        Awaitility.setDefaultTimeout(Duration.ofMinutes(1));
         // Keeps the database running between tests. It stops with the JVM, or with the Docker given to
         // -Pcontainers.
         if (Boolean.getBoolean("containers")) {
@@ -149,7 +142,7 @@ public final class Simulator implements AutoCloseable {
 
     private static HttpRequest.Builder request(int port, String path) {
         return HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + path))
-                .timeout(Duration.ofSeconds(30));
+                .timeout(Patience.PATIENCE);
     }
 
     private static HttpRequest json(int port, String method, String path, String body) {
@@ -204,7 +197,7 @@ public final class Simulator implements AutoCloseable {
     /** Opens a socket and sends a GET request on it. */
     public Socket socket(String path) throws IOException {
         Socket socket = new Socket(InetAddress.getLoopbackAddress(), port());
-        socket.setSoTimeout(20_000);
+        socket.setSoTimeout((int) Patience.PATIENCE.toMillis());
         socket.getOutputStream()
                 .write(("GET " + path + " HTTP/1.1\r\nHost: sim\r\n\r\n").getBytes(StandardCharsets.US_ASCII));
         return socket;

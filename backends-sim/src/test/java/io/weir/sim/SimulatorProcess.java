@@ -13,7 +13,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -95,7 +94,6 @@ public final class SimulatorProcess implements AutoCloseable {
     public Matcher awaitOutput(String pattern) {
         Pattern said = Pattern.compile(pattern);
         return Awaitility.await()
-                .atMost(Duration.ofSeconds(60))
                 .pollInterval(Duration.ofMillis(50))
                 .failFast(
                         "it ended",
@@ -115,7 +113,7 @@ public final class SimulatorProcess implements AutoCloseable {
     public static CompletableFuture<HttpResponse<String>> get(int port, String path) {
         return http.sendAsync(
                 HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + path))
-                        .timeout(Duration.ofSeconds(30))
+                        .timeout(Patience.PATIENCE)
                         .build(),
                 BodyHandlers.ofString());
     }
@@ -132,7 +130,7 @@ public final class SimulatorProcess implements AutoCloseable {
     /** Sends SIGTERM and returns the exit status. */
     public int terminate() throws InterruptedException {
         process.destroy();
-        if (!process.waitFor(40, TimeUnit.SECONDS)) {
+        if (!process.waitFor(Patience.PATIENCE)) {
             throw new AssertionError("it did not end");
         }
         return process.exitValue();

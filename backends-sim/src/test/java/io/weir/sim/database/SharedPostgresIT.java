@@ -1,5 +1,6 @@
 package io.weir.sim.database;
 
+import static io.weir.sim.Patience.PATIENCE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
@@ -23,7 +24,6 @@ import org.junit.jupiter.api.io.TempDir;
 class SharedPostgresIT {
 
     private static final String READY = "PostgreSQL is ready at (postgresql://\\S+)";
-    private static final Duration PATIENCE = Duration.ofMinutes(1);
 
     @TempDir
     private Path directory;
@@ -89,8 +89,8 @@ class SharedPostgresIT {
 
             one.process().destroy();
             other.process().destroy();
-            assertThat(one.process().waitFor(30, TimeUnit.SECONDS)).isTrue();
-            assertThat(other.process().waitFor(30, TimeUnit.SECONDS)).isTrue();
+            assertThat(one.process().waitFor(PATIENCE)).isTrue();
+            assertThat(other.process().waitFor(PATIENCE)).isTrue();
             await().atMost(PATIENCE).until(() -> !isRunning(postmaster));
             assertThat(directory.resolve("data")).doesNotExist();
         }
