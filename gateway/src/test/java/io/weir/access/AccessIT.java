@@ -1,5 +1,6 @@
 package io.weir.access;
 
+import static io.weir.testing.Patience.PATIENCE;
 import static io.weir.testing.Refusals.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -13,18 +14,15 @@ import io.weir.testing.TestCaller;
 import io.weir.testing.TestGateway;
 import io.weir.testing.TestWebSocket;
 import java.io.IOException;
-import java.time.Duration;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import reactor.netty.http.HttpProtocol;
 import reactor.netty.http.client.HttpClient;
 
 /** Routes that only some addresses may use, through both doors. */
 @ExtendWith(Leaks.class)
-@Timeout(60)
 class AccessIT extends OneBackendTests {
 
     private static final AtomicInteger received = new AtomicInteger();
@@ -90,7 +88,7 @@ class AccessIT extends OneBackendTests {
                 .get()
                 .uri(door.path("inside", "8"))
                 .responseSingle((response, body) -> body.then().thenReturn(response.responseHeaders()))
-                .block(Duration.ofSeconds(20)));
+                .block(PATIENCE));
 
         assertThat(refused.get("grpc-status")).isEqualTo("7");
         assertThat(refused.get("grpc-message")).isEqualTo("forbidden");

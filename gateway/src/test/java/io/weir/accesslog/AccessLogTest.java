@@ -1,5 +1,6 @@
 package io.weir.accesslog;
 
+import static io.weir.testing.Patience.PATIENCE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIOException;
 import static org.awaitility.Awaitility.await;
@@ -35,12 +36,10 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
-@Timeout(60)
 class AccessLogTest {
 
     private static final long NOW = Instant.parse("2026-03-01T12:00:00.500Z").toEpochMilli();
@@ -81,7 +80,7 @@ class AccessLogTest {
         }
 
         String next() throws InterruptedException {
-            String line = lines.poll(20, TimeUnit.SECONDS);
+            String line = lines.poll(PATIENCE.toSeconds(), TimeUnit.SECONDS);
             if (line == null) {
                 throw new AssertionError("no line was written within 20 seconds");
             }

@@ -1,5 +1,6 @@
 package io.weir.authentication;
 
+import static io.weir.testing.Patience.PATIENCE;
 import static io.weir.testing.Refusals.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
@@ -38,7 +39,6 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.MethodOrderer;
 import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.TestMethodOrder;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import reactor.netty.http.HttpProtocol;
 import reactor.netty.http.client.HttpClient;
@@ -46,7 +46,6 @@ import reactor.netty.http.client.HttpClient;
 /** Routes that require a token, through both doors: HTTP/1.1, HTTP/2, gRPC and WebSocket. */
 @ExtendWith(Leaks.class)
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
-@Timeout(60)
 class AuthenticationIT extends OneBackendTests {
 
     /** The heads that the backend has received. */
@@ -277,7 +276,7 @@ class AuthenticationIT extends OneBackendTests {
                 .get()
                 .uri(door.path(route, "8"))
                 .responseSingle((response, body) -> body.then().thenReturn(response.responseHeaders()))
-                .block(Duration.ofSeconds(20)));
+                .block(PATIENCE));
     }
 
     @Door.Each

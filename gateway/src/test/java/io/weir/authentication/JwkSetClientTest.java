@@ -1,5 +1,6 @@
 package io.weir.authentication;
 
+import static io.weir.testing.Patience.PATIENCE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -24,9 +25,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
-@Timeout(60)
 class JwkSetClientTest {
 
     private final HttpClient http = HttpClient.newHttpClient();
@@ -70,7 +69,10 @@ class JwkSetClientTest {
                 Duration.ofMinutes(5),
                 Duration.ofSeconds(10),
                 timeout);
-        return new JwkSetClient(http, properties).fetch().toCompletableFuture().get(50, TimeUnit.SECONDS);
+        return new JwkSetClient(http, properties)
+                .fetch()
+                .toCompletableFuture()
+                .get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
     }
 
     private JWKSet fetchKeys() throws Exception {

@@ -1,5 +1,6 @@
 package io.weir.cluster;
 
+import static io.weir.testing.Patience.PATIENCE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -17,13 +18,10 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
-@Timeout(60)
 class GatewayCountTest {
 
     private static final Duration REFRESH = Duration.ofSeconds(2);
-    private static final Duration PATIENCE = Duration.ofSeconds(20);
 
     private final List<Integer> counts = new CopyOnWriteArrayList<>();
     private final List<Integer> ranks = new CopyOnWriteArrayList<>();

@@ -1,5 +1,6 @@
 package io.weir.edge;
 
+import static io.weir.testing.Patience.PATIENCE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -104,7 +105,7 @@ class AcceptLimiterTest {
             CountDownLatch isBusy = new CountDownLatch(1);
             Future<?> blocked = loop.submit(() -> {
                 isBusy.countDown();
-                return busy.await(1, TimeUnit.MINUTES);
+                return busy.await(PATIENCE.toSeconds(), TimeUnit.SECONDS);
             });
             // Before it, the event loop would accept connections without the handlers.
             isBusy.await();

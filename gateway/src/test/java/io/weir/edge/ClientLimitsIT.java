@@ -19,10 +19,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /** Clients are addresses of the loopback network. Each test leaves no client counted. */
-@Timeout(60)
 class ClientLimitsIT {
 
     private static final int CONNECTIONS = 5;
@@ -43,7 +41,7 @@ class ClientLimitsIT {
         backend = TestBackend.healthy();
         gateway = TestGateway.setup()
                 .weir("edge: { max-connections-per-client: " + CONNECTIONS + ", max-requests-per-client: " + REQUESTS
-                        + ", head-timeout: 400ms, trusted-proxies: [" + PROXY + "] }")
+                        + ", head-timeout: 2s, trusted-proxies: [" + PROXY + "] }")
                 .backend(BACKEND, backend.uri(), "deadline: 30s", "circuit-breaker: { stall-duration: 20s }")
                 .backend("brief", backend.uri(), "deadline: 300ms")
                 .route(BACKEND, BACKEND)

@@ -1,5 +1,7 @@
 package io.weir.edge;
 
+import static io.weir.testing.Patience.PATIENCE;
+
 import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelOption;
@@ -12,7 +14,6 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.KeyStore;
-import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -100,7 +101,7 @@ final class GuardedTestServer implements AutoCloseable {
 
     @Override
     public void close() {
-        server.disposeNow(Duration.ofSeconds(10));
+        server.disposeNow(PATIENCE);
         drain.enter(Drain.Phase.REFUSING);
         customizer.connections().drain();
         listener.awaitClosed(listener.opened.get());
@@ -206,7 +207,7 @@ final class GuardedTestServer implements AutoCloseable {
                                 file.toString())
                         .inheritIO()
                         .start();
-                if (!keytool.waitFor(60, TimeUnit.SECONDS) || keytool.exitValue() != 0) {
+                if (!keytool.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS) || keytool.exitValue() != 0) {
                     throw new IllegalStateException("keytool failed");
                 }
                 KeyStore store = KeyStore.getInstance("PKCS12");

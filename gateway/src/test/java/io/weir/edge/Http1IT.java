@@ -1,5 +1,6 @@
 package io.weir.edge;
 
+import static io.weir.testing.Patience.PATIENCE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIOException;
 
@@ -16,7 +17,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
@@ -29,7 +29,6 @@ import reactor.netty.http.client.HttpClient;
 import reactor.netty.tcp.SslProvider.GenericSslContextSpec;
 
 @ExtendWith(Leaks.class)
-@Timeout(60)
 class Http1IT {
 
     private static final String HOST = "Host: weir.example\r\n";
@@ -215,7 +214,7 @@ class Http1IT {
                             .then(in.receive().asString().next().then())
                             .then())
                     .then(Mono.just("done"))
-                    .block(Duration.ofSeconds(10));
+                    .block(PATIENCE);
             assertThat(echoed).isEqualTo("done");
         }
     }
@@ -232,7 +231,7 @@ class Http1IT {
             assertRefused(client, Reason.CLIENT_TOO_SLOW);
             server.listener.awaitRefused(1);
             assertThat(server.listener.refused.get(0).nanos())
-                    .isGreaterThanOrEqualTo(Duration.ofMillis(500).toNanos());
+                    .isGreaterThanOrEqualTo(Duration.ofSeconds(1).toNanos());
         }
     }
 
@@ -257,7 +256,7 @@ class Http1IT {
 
             assertRefused(client, Reason.CLIENT_TOO_SLOW);
             client.hangUp();
-            dripping.get(10, TimeUnit.SECONDS);
+            dripping.get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
         }
     }
 
@@ -312,7 +311,7 @@ class Http1IT {
     @Test
     void hasNoTimeoutWhileAResponseIsPending() throws Exception {
         try (GuardedTestServer server = new GuardedTestServer(Protocols.HTTP1_OR_H2C, edge -> {
-                    edge.headTimeout = Duration.ofMillis(500);
+                    edge.headTimeout = Duration.ofSeconds(1);
                     edge.keepAliveTimeout = Duration.ofMillis(500);
                     return edge;
                 });
@@ -563,7 +562,7 @@ class Http1IT {
 
             assertThat(client.answer().body()).isEqualTo("late");
             client.hangUp();
-            sending.get(10, TimeUnit.SECONDS);
+            sending.get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
             server.listener.awaitClosed(1);
         }
     }
@@ -617,7 +616,7 @@ class Http1IT {
             server.listener.awaitClosed(1);
             assertThat(sending).isNotDone();
             client.hangUp();
-            sending.get(10, TimeUnit.SECONDS);
+            sending.get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
             server.listener.awaitClosed(2);
         }
     }
@@ -780,7 +779,7 @@ class Http1IT {
 
     private static GuardedTestServer withShortHeadTimeout(Protocols protocols) {
         return new GuardedTestServer(protocols, edge -> {
-            edge.headTimeout = Duration.ofMillis(500);
+            edge.headTimeout = Duration.ofSeconds(1);
             return edge;
         });
     }

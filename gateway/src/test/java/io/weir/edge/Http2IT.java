@@ -1,5 +1,6 @@
 package io.weir.edge;
 
+import static io.weir.testing.Patience.PATIENCE;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.netty.buffer.Unpooled;
@@ -19,7 +20,6 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
@@ -31,7 +31,6 @@ import reactor.netty.http.client.HttpClient;
 import reactor.netty.tcp.SslProvider.GenericSslContextSpec;
 
 @ExtendWith(Leaks.class)
-@Timeout(60)
 class Http2IT {
 
     private static final int NO_ERROR = 0;
@@ -71,7 +70,7 @@ class Http2IT {
                             .responseContent()
                             .aggregate()
                             .asString()
-                            .block(Duration.ofSeconds(10)))
+                            .block(PATIENCE))
                     .isEqualTo("hello");
             assertThat(client.post()
                             .uri("/echo")
@@ -79,7 +78,7 @@ class Http2IT {
                             .responseContent()
                             .aggregate()
                             .asByteArray()
-                            .block(Duration.ofSeconds(10)))
+                            .block(PATIENCE))
                     .hasSize(200_000);
         }
     }
@@ -90,7 +89,7 @@ class Http2IT {
         try (GuardedTestServer server = GuardedTestServer.start(Protocols.HTTP1_OR_H2C);
                 java.net.http.HttpClient client = java.net.http.HttpClient.newHttpClient()) {
             HttpRequest get = HttpRequest.newBuilder(URI.create("http://localhost:" + server.port() + "/hello"))
-                    .timeout(Duration.ofSeconds(10))
+                    .timeout(PATIENCE)
                     .build();
             for (int i = 0; i < 3; i++) {
                 HttpResponse<String> answer = client.send(get, HttpResponse.BodyHandlers.ofString());
@@ -112,7 +111,7 @@ class Http2IT {
             HttpResponse<String> answer = client.send(
                     HttpRequest.newBuilder(URI.create("http://localhost:" + server.port() + "/echo"))
                             .POST(HttpRequest.BodyPublishers.ofString("x".repeat(100_000)))
-                            .timeout(Duration.ofSeconds(10))
+                            .timeout(PATIENCE)
                             .build(),
                     HttpResponse.BodyHandlers.ofString());
             assertThat(answer.body()).hasSize(100_000);

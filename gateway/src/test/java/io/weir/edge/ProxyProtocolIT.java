@@ -1,5 +1,6 @@
 package io.weir.edge;
 
+import static io.weir.testing.Patience.PATIENCE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -20,12 +21,10 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** The balancer is 127.0.0.1; any other address of the loopback network is no trusted proxy. */
-@Timeout(60)
 class ProxyProtocolIT {
 
     private static final String BALANCER = "127.0.0.1";
@@ -66,7 +65,7 @@ class ProxyProtocolIT {
     private static TestGateway start(String mode, String lines) {
         return TestGateway.setup()
                 .weir("edge: { proxy-protocol: " + mode + ", trusted-proxies: [" + BALANCER
-                        + ", 198.51.100.0/24], head-timeout: 500ms, max-connections-per-client: 3 }")
+                        + ", 198.51.100.0/24], head-timeout: 2s, max-connections-per-client: 3 }")
                 .backend(BACKEND, backend.uri())
                 .route(BACKEND, BACKEND)
                 .line("  - { id: office, uri: \"backend://orders\", predicates: [\"Path=/office/**\","
@@ -256,7 +255,7 @@ class ProxyProtocolIT {
 
     /** Asserts that the gateway closes the connection, and sends nothing. */
     private static void assertClosedWithoutAnswer(Socket socket) throws IOException {
-        socket.setSoTimeout(20_000);
+        socket.setSoTimeout((int) PATIENCE.toMillis());
         try {
             assertThat(socket.getInputStream().readAllBytes()).isEmpty();
         } catch (SocketException reset) {

@@ -1,5 +1,7 @@
 package io.weir.edge;
 
+import static io.weir.testing.Patience.PATIENCE;
+
 import java.io.ByteArrayOutputStream;
 import java.io.Closeable;
 import java.io.IOException;
@@ -15,7 +17,7 @@ import org.jspecify.annotations.Nullable;
 /** An HTTP/1 client that sends exactly the given bytes. Every read has a timeout. */
 final class RawHttp1Client implements Closeable {
 
-    private static final int READ_TIMEOUT_MILLIS = 20_000;
+    private static final int READ_TIMEOUT_MILLIS = (int) PATIENCE.toMillis();
 
     private final Socket socket;
     private final InputStream in;

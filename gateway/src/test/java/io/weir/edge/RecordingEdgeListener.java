@@ -4,12 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.weir.outcome.Reason;
 import java.net.SocketAddress;
-import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
+import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
 
 /** Records the events of callers' connections. */
@@ -76,13 +75,6 @@ final class RecordingEdgeListener implements EdgeListener {
     }
 
     static void await(String what, BooleanSupplier condition) {
-        long end = System.nanoTime() + Duration.ofSeconds(20).toNanos();
-        while (!condition.getAsBoolean()) {
-            if (System.nanoTime() - end > 0) {
-                throw new AssertionError("timed out: " + what);
-            }
-            // Parks, so that the awaited threads get the core.
-            LockSupport.parkNanos(100_000);
-        }
+        Awaitility.await(what).until(condition::getAsBoolean);
     }
 }

@@ -1,5 +1,6 @@
 package io.weir.edge;
 
+import static io.weir.testing.Patience.PATIENCE;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.weir.drain.Drain;
@@ -11,7 +12,6 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -19,7 +19,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** While the gateway sheds, the edge refuses requests at their head, and keeps the connections. */
 @ExtendWith(Leaks.class)
-@Timeout(60)
 class SheddingIT {
 
     private static final String REFUSED_BODY = "urn:weir:gateway-overloaded";
@@ -158,7 +157,8 @@ class SheddingIT {
             server.shedding.isOn = false;
             server.shedding.runWaiting();
 
-            assertThat(answer.get(20, TimeUnit.SECONDS).body()).isEqualTo("hello");
+            assertThat(answer.get(PATIENCE.toSeconds(), TimeUnit.SECONDS).body())
+                    .isEqualTo("hello");
             assertThat(server.shedding.waiting).isEmpty();
         }
     }

@@ -1,5 +1,6 @@
 package io.weir.engine;
 
+import static io.weir.testing.Patience.PATIENCE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -18,7 +19,6 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import reactor.blockhound.BlockHound;
 import reactor.blockhound.BlockingOperationError;
 import reactor.netty.resources.LoopResources;
@@ -29,7 +29,6 @@ import reactor.netty.resources.LoopResources;
  */
 @Tag("full")
 @Tag("blockhound")
-@Timeout(300)
 class BlockHoundIT {
 
     private static final int EXCHANGES = 2_000;
@@ -69,7 +68,7 @@ class BlockHoundIT {
                     Thread.sleep(1);
                     return true;
                 })
-                .get(10, TimeUnit.SECONDS);
+                .get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
         loops.dispose();
         assertThat(BLOCKING_CALLS).isNotEmpty();
         BLOCKING_CALLS.clear();

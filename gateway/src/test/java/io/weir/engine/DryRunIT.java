@@ -19,7 +19,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
-import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -36,7 +35,6 @@ class DryRunIT {
 
     @BeforeAll
     static void start() {
-        Awaitility.setDefaultTimeout(TestGateway.PATIENCE);
         backend = TestBackend.healthy();
         String patient = "circuit-breaker: { slow-call-duration-threshold: 60s }";
         gateway = TestGateway.setup()

@@ -1,5 +1,6 @@
 package io.weir.engine;
 
+import static io.weir.testing.Patience.PATIENCE;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.netty.handler.codec.http2.Http2Error;
@@ -17,12 +18,10 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 
 /** WebSockets to a backend over HTTP/2 (RFC 8441) end with the same statuses as over HTTP/1.1. */
 @ExtendWith(Leaks.class)
-@Timeout(60)
 class Http2WebSocketIT {
 
     private static final String BACKEND = "orders";
@@ -59,7 +58,7 @@ class Http2WebSocketIT {
     }
 
     private String backendEvent() throws InterruptedException {
-        String event = events.poll(20, TimeUnit.SECONDS);
+        String event = events.poll(PATIENCE.toSeconds(), TimeUnit.SECONDS);
         return event == null ? "nothing" : event;
     }
 

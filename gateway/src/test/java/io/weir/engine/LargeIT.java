@@ -1,5 +1,6 @@
 package io.weir.engine;
 
+import static io.weir.testing.Patience.PATIENCE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -36,7 +37,6 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import tools.jackson.databind.JsonNode;
 
@@ -49,7 +49,6 @@ import tools.jackson.databind.JsonNode;
 @Tag("full")
 @Tag("measurement")
 @ExtendWith(Leaks.class)
-@Timeout(600)
 class LargeIT {
 
     private static final String BACKEND = "orders";
@@ -325,7 +324,7 @@ class LargeIT {
                 String event = "id: " + i + "\ndata: " + "x".repeat(i * 100) + "\n\n";
                 conversation.write(Integer.toHexString(event.length()) + "\r\n" + event + "\r\n");
                 // The caller receives the event first; then the stream pauses.
-                Objects.requireNonNull(next.get(request.target())).tryAcquire(20, TimeUnit.SECONDS);
+                Objects.requireNonNull(next.get(request.target())).tryAcquire(PATIENCE.toSeconds(), TimeUnit.SECONDS);
                 Thread.sleep(SILENCE);
             }
             conversation.write("0\r\n\r\n");

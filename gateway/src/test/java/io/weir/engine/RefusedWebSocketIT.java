@@ -1,5 +1,6 @@
 package io.weir.engine;
 
+import static io.weir.testing.Patience.PATIENCE;
 import static io.weir.testing.Refusals.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
@@ -29,7 +30,6 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
@@ -41,7 +41,6 @@ import tools.jackson.databind.JsonNode;
  * broken off.
  */
 @ExtendWith(Leaks.class)
-@Timeout(60)
 class RefusedWebSocketIT {
 
     private static final String BACKEND = "orders";
@@ -62,13 +61,16 @@ class RefusedWebSocketIT {
     static void start() {
         backend = TestBackend.healthy();
         gateway = TestGateway.setup()
+                .withoutPauses()
                 .backend(BACKEND, backend.uri(), "deadline: 20s")
                 .backend(
                         BRIEF,
                         backend.uri(),
-                        "deadline: 800ms",
-                        "circuit-breaker: { slow-call-duration-threshold: 400ms }")
+                        "deadline: 1s",
+                        "circuit-breaker: { slow-call-duration-threshold: 500ms }")
+                .backend("hasty", backend.uri(), "deadline: 20s", "connection: { connect-timeout: 250ms }")
                 .route(BACKEND, BACKEND)
+                .route("hasty", "hasty")
                 .route(BRIEF, BRIEF)
                 .route("retried", BACKEND, "retry: { max-attempts: 2, backoff: 0s, statuses: [503] }")
                 .filtered("filtered", BACKEND, "\"SetResponseHeader=X-A, a\", \"RemoveResponseHeader=X-C\"")
@@ -333,13 +335,13 @@ class RefusedWebSocketIT {
             assertThat(caller.in().readNBytes(3)).hasSize(3);
             caller.reset();
         }
-        assertThat(received.poll(20, TimeUnit.SECONDS)).isEqualTo("the end");
+        assertThat(received.poll(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isEqualTo("the end");
         JsonNode line = gateway.assertTold(door, BACKEND, path, 499, "client-closed");
         assertThat(line.path("bytes").asInt()).isEqualTo(3);
         gateway.assertFed(BACKEND, 0, 0, 0);
     }
 
-    /** The connect time-out, 250 ms by default, ends with the connection. */
+    /** The connect time-out of 250 ms ends with the connection. */
     @Door.Each
     void waitsForAnAnswerLongerThanTheConnectTimeout(Door door) throws Exception {
         backend.behave((request, conversation) -> {
@@ -347,7 +349,7 @@ class RefusedWebSocketIT {
             TestWebSocket.accept(request, conversation).next();
         });
         try (TestCaller caller = TestCaller.to(gateway.port())) {
-            TestWebSocket.open(caller, door.path(BACKEND, "slow")).close(1000, "");
+            TestWebSocket.open(caller, door.path("hasty", "slow")).close(1000, "");
         }
     }
 

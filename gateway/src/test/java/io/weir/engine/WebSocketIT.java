@@ -1,5 +1,6 @@
 package io.weir.engine;
 
+import static io.weir.testing.Patience.PATIENCE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -27,13 +28,11 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import tools.jackson.databind.JsonNode;
 
 /** WebSockets pass frame by frame, and each side receives the close status of the other. */
 @ExtendWith(Leaks.class)
-@Timeout(60)
 class WebSocketIT {
 
     private static final String BACKEND = "orders";
@@ -51,7 +50,7 @@ class WebSocketIT {
         gateway = TestGateway.setup()
                 .weir("edge: { max-websocket-frame-size: 2MB }")
                 // Each test waits until all connections of the backend are closed.
-                .backend(BACKEND, backend.uri(), "deadline: 5s", "max-streams: 4", "connection: { max-idle: 200ms }")
+                .backend(BACKEND, backend.uri(), "deadline: 20s", "max-streams: 4", "connection: { max-idle: 200ms }")
                 .backend("brief", backend.uri(), "deadline: 1s", "stream-idle-timeout: 1500ms")
                 .route(BACKEND, BACKEND)
                 .route("brief", "brief")
@@ -106,7 +105,7 @@ class WebSocketIT {
     }
 
     private String backendEvent() throws InterruptedException {
-        String event = events.poll(20, TimeUnit.SECONDS);
+        String event = events.poll(PATIENCE.toSeconds(), TimeUnit.SECONDS);
         return event == null ? "nothing" : event;
     }
 
@@ -213,7 +212,7 @@ class WebSocketIT {
             caller.send(new byte[] {(byte) 0x83, (byte) 0x80, 1, 2, 3, 4});
             assertThat(socket.next()).startsWith("close 1002");
         }
-        assertThat(closed.await(20, TimeUnit.SECONDS)).isTrue();
+        assertThat(closed.await(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
         assertThat(received).containsExactly("text 3", "text 5", "close 1002 protocol error of the caller");
     }
 

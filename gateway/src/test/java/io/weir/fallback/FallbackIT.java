@@ -20,11 +20,9 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.Timeout;
 import tools.jackson.databind.JsonNode;
 
 /** Fallbacks: a static answer or another backend's answer replaces a refusal before the answer has begun. */
-@Timeout(60)
 class FallbackIT extends GatewayTests {
 
     private static final String ONE_AT_A_TIME = "bulkhead: { max-concurrent-calls: 1, queue-capacity: 0 }";
@@ -41,12 +39,13 @@ class FallbackIT extends GatewayTests {
         spare = TestBackend.healthy();
         refusing = UnwillingPort.refusing();
         gateway = TestGateway.setup()
+                .withoutPauses()
                 .backend("orders", backend.uri(), "deadline: 60s", ONE_AT_A_TIME)
                 .backend(
                         "brief",
                         backend.uri(),
-                        "deadline: 500ms",
-                        "circuit-breaker: { slow-call-duration-threshold: 250ms }")
+                        "deadline: 800ms",
+                        "circuit-breaker: { slow-call-duration-threshold: 400ms }")
                 .backend("refusing", refusing.uri(), "deadline: 60s", "retry-budget: { share: 0, floor: 0 }")
                 .backend(
                         "spare",

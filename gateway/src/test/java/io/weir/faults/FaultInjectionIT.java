@@ -1,5 +1,6 @@
 package io.weir.faults;
 
+import static io.weir.testing.Patience.PATIENCE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
@@ -17,7 +18,6 @@ import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
-import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
@@ -27,7 +27,6 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -38,7 +37,6 @@ import tools.jackson.databind.json.JsonMapper;
 
 /** Injected faults over sockets, through both doors, as an operator starts them. */
 @ExtendWith(Leaks.class)
-@Timeout(60)
 class FaultInjectionIT {
 
     private static final String BIG = "x".repeat(100_000);
@@ -269,7 +267,7 @@ class FaultInjectionIT {
                         .get()
                         .uri(door.path("orders", "8"))
                         .response()
-                        .block(Duration.ofSeconds(10)))
+                        .block(PATIENCE))
                 .responseHeaders();
 
         assertThat(refused.get("grpc-status")).isEqualTo("14");
@@ -295,7 +293,7 @@ class FaultInjectionIT {
     @Test
     void healsByItselfAndIsShownUntilThen() throws Exception {
         String path = Door.COMPILED.path("orders", "healing");
-        inject("{'backend':'orders','fault':'abort','status':500,'duration':'500ms'}");
+        inject("{'backend':'orders','fault':'abort','status':500,'duration':'2s'}");
         HttpResponse<String> shown = operator.send(
                 HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + gateway.managementPort() + "/actuator/weir"))
                         .build(),

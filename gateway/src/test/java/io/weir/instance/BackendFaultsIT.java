@@ -21,14 +21,12 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 import tools.jackson.databind.JsonNode;
 
 /** Faults of a backend: each has one reason, counts as that backend's failure, and harms no other backend. */
-@Timeout(60)
 class BackendFaultsIT {
 
     private static final String BACKEND = "orders";
@@ -52,12 +50,13 @@ class BackendFaultsIT {
         refusing = UnwillingPort.refusing();
         silent = UnwillingPort.silent();
         gateway = TestGateway.setup()
+                .withoutPauses()
                 .backend(BACKEND, backend.uri(), "deadline: 20s", "recovery: { probe-interval: 60s }")
                 .backend(
                         LATE,
                         backend.uri(),
-                        "deadline: 400ms",
-                        "circuit-breaker: { slow-call-duration-threshold: 200ms }")
+                        "deadline: 800ms",
+                        "circuit-breaker: { slow-call-duration-threshold: 400ms }")
                 .backend(
                         BEGINNING,
                         backend.uri(),

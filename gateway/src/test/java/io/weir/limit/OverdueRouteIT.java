@@ -47,10 +47,10 @@ class OverdueRouteIT {
             .backend(
                     "orders",
                     backend.uri(),
-                    "deadline: 1s",
-                    "bulkhead: { max-concurrent-calls: " + LIMIT + ", queue-capacity: 100, max-wait-duration: 1s }",
-                    "circuit-breaker: { stall-duration: 200ms, failure-rate-threshold: 100 }")
-            .route("reports", "orders")
+                    "deadline: 60s",
+                    "bulkhead: { max-concurrent-calls: " + LIMIT + ", queue-capacity: 100, max-wait-duration: 60s }",
+                    "circuit-breaker: { stall-duration: 500ms, failure-rate-threshold: 100 }")
+            .route("reports", "orders", "deadline: 2s")
             .route("items", "orders")
             .start();
 
@@ -122,7 +122,7 @@ class OverdueRouteIT {
         isHanging.set(false);
         backend.behave((request, conversation) -> {
             // Longer than the stall duration.
-            LockSupport.parkNanos(request.target().contains("reports") ? 400_000_000 : 0);
+            LockSupport.parkNanos(request.target().contains("reports") ? 800_000_000 : 0);
             conversation.answer(200, "done");
         });
 

@@ -1,5 +1,6 @@
 package io.weir.limit;
 
+import static io.weir.testing.Patience.PATIENCE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.withinPercentage;
 
@@ -101,7 +102,7 @@ class UsualTimeTest {
                 }));
             }
             for (Future<?> thread : running) {
-                thread.get(30, TimeUnit.SECONDS);
+                thread.get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
             }
         }
         now = clock.get();

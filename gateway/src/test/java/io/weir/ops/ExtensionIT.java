@@ -1,5 +1,6 @@
 package io.weir.ops;
 
+import static io.weir.testing.Patience.PATIENCE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -18,15 +19,12 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The packaged gateway with the example of an extension in its directory {@code extensions}. */
-@Timeout(value = 3, unit = TimeUnit.MINUTES)
 class ExtensionIT {
 
     private static final Path EXAMPLE = Path.of("..", "ops", "extension-example");
@@ -139,7 +137,7 @@ class ExtensionIT {
                 assertThat(backend.next().header("X-Customer")).isEqualTo("globex");
             } finally {
                 gateway.destroy();
-                assertThat(gateway.waitFor(1, TimeUnit.MINUTES)).isTrue();
+                assertThat(gateway.waitFor(PATIENCE)).isTrue();
             }
         }
     }

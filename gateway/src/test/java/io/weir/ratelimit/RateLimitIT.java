@@ -1,5 +1,6 @@
 package io.weir.ratelimit;
 
+import static io.weir.testing.Patience.PATIENCE;
 import static io.weir.testing.Refusals.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -20,19 +21,16 @@ import io.weir.testing.TestGateway;
 import io.weir.testing.TestWebSocket;
 import java.io.IOException;
 import java.nio.file.Files;
-import java.time.Duration;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import reactor.netty.http.HttpProtocol;
 import reactor.netty.http.client.HttpClient;
 
 /** Rate limits of routes: both doors, HTTP/1.1, HTTP/2, gRPC and WebSocket. */
 @ExtendWith(Leaks.class)
-@Timeout(60)
 class RateLimitIT extends OneBackendTests {
 
     private static final AtomicInteger received = new AtomicInteger();
@@ -162,7 +160,7 @@ class RateLimitIT extends OneBackendTests {
         return Objects.requireNonNull(caller.get()
                 .uri(path)
                 .responseSingle((response, body) -> body.then().thenReturn(response.responseHeaders()))
-                .block(Duration.ofSeconds(20)));
+                .block(PATIENCE));
     }
 
     @Door.Each
