@@ -5,11 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.weir.testing.TestBackend;
 import io.weir.testing.TestGateway;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.springframework.boot.web.server.context.WebServerApplicationContext;
 import org.springframework.http.client.ReactorResourceFactory;
 
-@Timeout(60)
 class BackendLifecycleIT {
 
     /** Spring stops higher phases first. */

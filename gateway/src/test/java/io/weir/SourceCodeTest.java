@@ -17,6 +17,8 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Set;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import javax.tools.JavaCompiler;
 import javax.tools.StandardJavaFileManager;
@@ -31,6 +33,22 @@ class SourceCodeTest {
     private static final int MAX_COMMENT_COLUMNS = 110;
     private static final int MAX_FILE_LINES = 400;
     private static final int MAX_METHOD_LINES = 60;
+
+    /** Tests that start containers or JVMs, or run for many minutes, and the test of this rule. */
+    private static final Set<String> OWN_PATIENCE = Set.of(
+            "Patience.java",
+            "ContainerStand.java",
+            "ImageIT.java",
+            "RollingReplacementIT.java",
+            "LoadedClassesIT.java",
+            "FullScenarioIT.java",
+            "Launcher.java",
+            "StartIT.java",
+            "SourceCodeTest.java");
+
+    private static final Pattern OWN_TIME = Pattern.compile("@Timeout\\(|setDefaultTimeout\\(|disposeNow\\(\\)"
+            + "|Duration PATIENCE = Duration|[.]atMost\\(Duration[.]|[.](block|disposeNow|timeout)\\(Duration[.]of"
+            + "|[.](get|poll|await|waitFor|tryAcquire|orTimeout)\\([0-9_]+, (TimeUnit[.])?(SECONDS|MINUTES)\\)");
 
     /** A Javadoc that says this, and why, exempts its type or method from the limits on length. */
     private static final String EXEMPTION = "stays whole";
@@ -71,6 +89,25 @@ class SourceCodeTest {
         }
         assertThat(files).hasSizeGreaterThan(300);
         assertThat(problems).isEmpty();
+    }
+
+    /** A test that has a time of its own fails on a busy machine. */
+    @Test
+    void testsWaitWithThePatienceOfTheirModule() throws IOException {
+        List<String> problems = new ArrayList<>();
+        for (Path file : sources(".java")) {
+            if (!file.toString().contains("/src/test/")
+                    || OWN_PATIENCE.contains(file.getFileName().toString())) {
+                continue;
+            }
+            List<String> lines = Files.readAllLines(file);
+            for (int i = 0; i < lines.size(); i++) {
+                if (OWN_TIME.matcher(lines.get(i)).find()) {
+                    problems.add(file + ":" + (i + 1) + ": " + lines.get(i).strip());
+                }
+            }
+        }
+        assertThat(problems).as("expected: PATIENCE of the module").isEmpty();
     }
 
     @Test

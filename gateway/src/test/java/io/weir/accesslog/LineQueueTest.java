@@ -13,7 +13,6 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.random.RandomGenerator;
 import java.util.random.RandomGeneratorFactory;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -72,7 +71,6 @@ class LineQueueTest {
     }
 
     @Test
-    @Timeout(60)
     void keepsEachProducersLinesAndTheirOrderUnderContention() throws InterruptedException {
         int producers = 4;
         int lines = 20_000;

@@ -14,11 +14,9 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
@@ -28,7 +26,6 @@ import tools.jackson.databind.json.JsonMapper;
  * <p>{@link GatewayCountTest} tests in virtual time that a change takes effect at the next refresh. The
  * timeouts here only allow for a busy machine.
  */
-@Timeout(value = 4, unit = TimeUnit.MINUTES)
 class ClusterScopeIT {
 
     private static final int LIMIT = 10;

@@ -6,10 +6,8 @@ import static org.awaitility.Awaitility.await;
 import io.weir.testing.TestBackend;
 import io.weir.testing.TestGateway;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /** A gateway that starts while DNS has no answer. */
-@Timeout(60)
 class ClusterStartIT {
 
     @Test

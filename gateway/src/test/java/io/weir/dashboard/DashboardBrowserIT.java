@@ -45,7 +45,6 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -58,7 +57,6 @@ import org.openqa.selenium.WebElement;
  * if they are not installed, unless {@code -Dbrowser=required}.
  */
 @Tag("full")
-@Timeout(180)
 class DashboardBrowserIT {
 
     @TempDir

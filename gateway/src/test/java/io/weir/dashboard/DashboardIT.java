@@ -21,12 +21,10 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.node.MissingNode;
 
 /** The dashboard's page and streams on the management port. */
-@Timeout(60)
 class DashboardIT {
 
     private static final String TOKEN = "0123456789abcdef0123";

@@ -26,13 +26,11 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.zip.GZIPInputStream;
 import java.util.zip.Inflater;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import tools.jackson.databind.JsonNode;
 
 /** CORS and compression of single routes, through both doors. */
 @ExtendWith(Leaks.class)
-@Timeout(60)
 class BrowserAnswersIT extends OneBackendTests {
 
     private static final String SHOP = "https://shop.example";

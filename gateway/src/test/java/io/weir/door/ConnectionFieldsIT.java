@@ -9,10 +9,8 @@ import io.weir.testing.TestCaller;
 import io.weir.testing.TestGateway;
 import java.util.Locale;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.Timeout;
 
 /** Fields of callers, through both doors: those that {@code Connection} names, and the mark of probes. */
-@Timeout(60)
 class ConnectionFieldsIT extends OneBackendTests {
 
     @BeforeAll

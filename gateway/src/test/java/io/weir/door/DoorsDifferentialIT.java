@@ -37,7 +37,6 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -52,7 +51,6 @@ import tools.jackson.databind.JsonNode;
  * Gateway's own.
  */
 @ExtendWith(Leaks.class)
-@Timeout(60)
 class DoorsDifferentialIT {
 
     /** A row of its own, because the doors differ. */

@@ -9,10 +9,8 @@ import java.io.IOException;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /** A gateway on Kubernetes, where Spring Boot by itself would trust the forwarded headers of every caller. */
-@Timeout(60)
 class ForwardHeadersIT {
 
     private final TestBackend backend = TestBackend.healthy();

@@ -11,12 +11,10 @@ import java.io.IOException;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 
 /** The header fields that make browsers careful, through both doors. */
 @ExtendWith(Leaks.class)
-@Timeout(60)
 class SecurityHeadersIT {
 
     private static TestBackend backend;

@@ -12,7 +12,6 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /**
  * A canary: two routes that share requests by the predicate Weight, through both doors.
@@ -21,7 +20,6 @@ import org.junit.jupiter.api.Timeout;
  * and never matches. Between the two routes of the group {@code split} stands a route that only the general
  * door can match.
  */
-@Timeout(60)
 class WeightedRoutesIT {
 
     private static final int CALLS = 400;

@@ -13,7 +13,6 @@ import io.weir.testing.Tier;
 import java.io.IOException;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
@@ -21,7 +20,6 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /** Targets that browsers send, and targets as their backend asks for them. */
 @ExtendWith(Leaks.class)
-@Timeout(60)
 class BrowserTargetsIT extends OneBackendTests {
 
     @BeforeAll

@@ -13,7 +13,6 @@ import java.lang.annotation.RetentionPolicy;
 import java.nio.ByteBuffer;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
@@ -22,7 +21,6 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /** Callers that violate HTTP/2 (RFC 9113), or flood a connection with frames that the protocol permits. */
 @ExtendWith(Leaks.class)
-@Timeout(60)
 class Http2ViolationsIT {
 
     private static final int PROTOCOL_ERROR = 1;

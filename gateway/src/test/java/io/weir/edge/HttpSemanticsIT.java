@@ -21,12 +21,10 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 
 /** Messages as RFC 9110 and RFC 9112 have them, through both doors. */
 @ExtendWith(Leaks.class)
-@Timeout(60)
 class HttpSemanticsIT extends OneBackendTests {
 
     private static final String BACKEND = "orders";

@@ -10,10 +10,8 @@ import io.weir.testing.TestCaller;
 import io.weir.testing.TestGateway;
 import java.io.IOException;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.Timeout;
 
 /** A response is recorded correctly although the gateway closes the connection after it. */
-@Timeout(60)
 class LastResponseIT extends OneBackendTests {
 
     private static final String BACKEND = "orders";

@@ -21,7 +21,6 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
@@ -37,7 +36,6 @@ import tools.jackson.databind.JsonNode;
  * each kind with the whole gateway.
  */
 @ExtendWith(Leaks.class)
-@Timeout(60)
 class MalformedIT {
 
     private static final String BACKEND = "orders";

@@ -31,7 +31,6 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
@@ -44,7 +43,6 @@ import tools.jackson.databind.JsonNode;
  * each kind go over one connection, on HTTP/2 in streams at the same time.
  */
 @ExtendWith(Leaks.class)
-@Timeout(60)
 class RecordedAnswersIT {
 
     private static final String BACKEND = "orders";

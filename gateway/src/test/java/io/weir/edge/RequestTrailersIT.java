@@ -9,14 +9,12 @@ import io.weir.testing.TestCaller;
 import io.weir.testing.TestGateway;
 import java.io.IOException;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.Timeout;
 import reactor.core.publisher.Flux;
 import reactor.netty.ByteBufFlux;
 import reactor.netty.http.HttpProtocol;
 import reactor.netty.http.client.HttpClient;
 
 /** A request's trailers reach the backend as trailers; tested with HTTP/1 on both sides. */
-@Timeout(60)
 class RequestTrailersIT extends OneBackendTests {
 
     private static final String BACKEND = "orders";

@@ -17,7 +17,6 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /**
  * Bounds the bytes that the event loops allocate for a request on a compiled route, with every protection and
@@ -26,7 +25,6 @@ import org.junit.jupiter.api.Timeout;
  */
 @Tag("full")
 @Tag("measurement")
-@Timeout(120)
 class AllocationIT {
 
     private static final String BACKEND = "orders";

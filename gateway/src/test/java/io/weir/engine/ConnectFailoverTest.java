@@ -28,10 +28,8 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /** A name with several addresses, of which the first never answers. */
-@Timeout(60)
 class ConnectFailoverTest {
 
     private static final Duration DEADLINE = Duration.ofSeconds(30);

@@ -27,13 +27,11 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.DoubleSupplier;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import reactor.core.publisher.Flux;
 import reactor.netty.Connection;
 
-@Timeout(60)
 class HttpAttemptTest {
 
     private static final Duration DEADLINE = Duration.ofSeconds(30);

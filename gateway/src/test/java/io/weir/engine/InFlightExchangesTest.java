@@ -7,9 +7,7 @@ import io.netty.channel.DefaultEventLoop;
 import io.weir.overload.LoopPauses;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
-@Timeout(60)
 class InFlightExchangesTest {
 
     @Test

@@ -13,12 +13,10 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 
 /** While the backend pauses, the caller gets the part of the answer that the backend has sent. */
 @ExtendWith(Leaks.class)
-@Timeout(60)
 class PausingAnswersIT {
 
     private static final String BACKEND = "orders";

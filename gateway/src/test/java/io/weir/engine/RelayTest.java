@@ -13,7 +13,6 @@ import java.util.function.BiFunction;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import reactor.core.publisher.BaseSubscriber;
 import reactor.core.publisher.Flux;
 import reactor.test.publisher.TestPublisher;
@@ -123,7 +122,6 @@ class RelayTest {
 
     /** The last buffer that the sink has asked for meets the next demand of another event loop. */
     @Test
-    @Timeout(60)
     void countsNoTimeOfTheSinkIfItsDemandMeetsABuffer() throws Exception {
         long wrong = race(1, (raced, isOver) -> {
             raced.onNext(bytes(1));
@@ -135,7 +133,6 @@ class RelayTest {
 
     /** The exchange reads the times of an upload while demand returns on the backend's event loop. */
     @Test
-    @Timeout(60)
     void keepsTheTimeOfTheSinkWhileItsDemandReturns() throws Exception {
         long wrong = race(0, (raced, isOver) -> {
             boolean isKept = true;

@@ -16,10 +16,8 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.Timeout;
 
 /** A request that asks for an upgrade is a call until the backend has opened the WebSocket, then a stream. */
-@Timeout(60)
 class UpgradeIT extends GatewayTests {
 
     private static final int CALLERS = 300;

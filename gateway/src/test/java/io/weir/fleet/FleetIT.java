@@ -23,7 +23,6 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
@@ -32,7 +31,6 @@ import tools.jackson.databind.json.JsonMapper;
  * Three gateways with one port and an address each: a change of one file concerns one of them. None of them
  * knows its own address, since the machine has no interface with it.
  */
-@Timeout(120)
 class FleetIT {
 
     private static final List<String> ADDRESSES = List.of("127.0.0.2", "127.0.0.3", "127.0.0.4");

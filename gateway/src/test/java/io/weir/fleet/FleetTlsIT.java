@@ -15,7 +15,6 @@ import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import reactor.netty.http.client.HttpClient;
 import tools.jackson.databind.JsonNode;
@@ -25,7 +24,6 @@ import tools.jackson.databind.json.JsonMapper;
  * Two gateways whose management ports have TLS, and ask their clients for a certificate: a gateway proves its
  * identity by the name of all gateways.
  */
-@Timeout(120)
 class FleetTlsIT {
 
     private static final String FIRST = "127.0.0.5";

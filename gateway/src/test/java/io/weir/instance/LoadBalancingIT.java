@@ -16,10 +16,8 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.Timeout;
 
 /** The properties of load balancing over sockets, and their reload. */
-@Timeout(60)
 class LoadBalancingIT {
 
     private static final String BY_COOKIE = "{ policy: hash, hash-key: \"cookie:SID\" }";

@@ -18,13 +18,11 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.Timeout;
 
 /**
  * A backend's connection pool: bounded, without waiting requests, and idle connections are closed by the
  * gateway first.
  */
-@Timeout(60)
 class PoolIT extends GatewayTests {
 
     private static final int LIMIT = 3;

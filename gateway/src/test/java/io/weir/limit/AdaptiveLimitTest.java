@@ -10,7 +10,6 @@ import io.weir.limit.Limit.Evidence;
 import io.weir.testing.Allocation;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -220,7 +219,6 @@ class AdaptiveLimitTest {
 
     /** A reload, and at the same moment an instance that leaves or returns. */
     @Test
-    @Timeout(60)
     void keepsTheBoundsOfAReloadWhileAnInstanceLeaves() throws InterruptedException {
         int rounds = 20_000;
         AtomicInteger begun = new AtomicInteger();

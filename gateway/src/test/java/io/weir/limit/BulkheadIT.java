@@ -22,14 +22,12 @@ import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import tools.jackson.databind.JsonNode;
 
 /**
  * The limit on a backend's concurrent calls: exact, with a bounded FIFO queue; calls beyond both are refused
  * at once.
  */
-@Timeout(60)
 class BulkheadIT extends GatewayTests {
 
     private static final int LIMIT = 2;

@@ -20,13 +20,11 @@ import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import tools.jackson.databind.JsonNode;
 
 /**
  * Priorities and tenants of calls that wait for one permit. 127.0.0.2 is a trusted proxy, 127.0.0.1 is not.
  */
-@Timeout(60)
 class PriorityIT extends GatewayTests {
 
     private static final String PROXY = "127.0.0.2";

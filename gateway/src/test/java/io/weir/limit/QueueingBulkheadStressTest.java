@@ -15,12 +15,10 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /**
  * Checks the invariants while several threads enter, leave, release and resize at full speed, and afterwards.
  */
-@Timeout(120)
 class QueueingBulkheadStressTest {
 
     private static final int THREADS = 4;

@@ -15,7 +15,6 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.springframework.cloud.client.DefaultServiceInstance;
 import org.springframework.cloud.client.ServiceInstance;
 import org.springframework.cloud.client.discovery.ReactiveDiscoveryClient;
@@ -23,7 +22,6 @@ import org.springframework.cloud.client.discovery.event.HeartbeatEvent;
 import reactor.core.publisher.Flux;
 
 /** Backends whose instances come from Spring Cloud's discovery, and routes to {@code lb://}. */
-@Timeout(60)
 class DiscoveryIT {
 
     private final List<TestBackend> servers =

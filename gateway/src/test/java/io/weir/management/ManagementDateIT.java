@@ -11,10 +11,8 @@ import java.io.IOException;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /** Every answer of the management port has a date (RFC 9110, 6.6.1). */
-@Timeout(60)
 class ManagementDateIT {
 
     private static final String IMF_FIXDATE =

@@ -33,14 +33,12 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.springframework.boot.actuate.endpoint.web.WebEndpointHttpMethod;
 import org.springframework.boot.actuate.endpoint.web.WebEndpointsSupplier;
 import org.springframework.boot.actuate.endpoint.web.WebOperation;
 import tools.jackson.databind.JsonNode;
 
 /** The management port: its guard, endpoints and changes. */
-@Timeout(60)
 class ManagementIT {
 
     private static final String TOKEN = "0123456789abcdef0123";

@@ -21,14 +21,12 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
  * A gateway in a process of its own: the classes that it loads before it is ready, those that it loads later,
  * and those that it never loads; and its exit code after SIGTERM.
  */
-@Timeout(value = 5, unit = TimeUnit.MINUTES)
 @Tag("full")
 class LoadedClassesIT {
 

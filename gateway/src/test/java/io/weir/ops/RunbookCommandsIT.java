@@ -9,14 +9,12 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -25,7 +23,6 @@ import tools.jackson.databind.json.JsonMapper;
 /**
  * Each command of the runbooks and of the operators' page works with {@code config/production.yml} as copied.
  */
-@Timeout(value = 3, unit = TimeUnit.MINUTES)
 class RunbookCommandsIT {
 
     private static final Path OPS = Path.of("..", "ops");

@@ -20,12 +20,10 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 
 /** Rate limits that all gateways share in a real Redis Cluster. */
 @ExtendWith(Leaks.class)
-@Timeout(60)
 @Tag("full")
 class RedisClusterIT {
 

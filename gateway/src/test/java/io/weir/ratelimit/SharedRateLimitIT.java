@@ -26,12 +26,10 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 
 /** Rate limits that all gateways share in a real Redis. */
 @ExtendWith(Leaks.class)
-@Timeout(60)
 class SharedRateLimitIT {
 
     private static @Nullable TestRedis running;

@@ -23,7 +23,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import tools.jackson.databind.JsonNode;
@@ -32,7 +31,6 @@ import tools.jackson.databind.JsonNode;
  * Retries: only of requests that may be sent twice, within the deadline and the backend's budget; each
  * attempt has a permit of its own.
  */
-@Timeout(60)
 class RetryIT extends GatewayTests {
 
     private static final String GENEROUS = "retry-budget: { share: 100, floor: 1000 }";

@@ -13,10 +13,8 @@ import java.io.IOException;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /** A failing collector costs no request, and lost spans are counted. */
-@Timeout(180)
 class TracingCollectorIT {
 
     private static TestBackend backend;

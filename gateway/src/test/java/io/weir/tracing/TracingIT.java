@@ -26,10 +26,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /** Spans of requests with every outcome, as a collector receives them. */
-@Timeout(180)
 class TracingIT {
 
     private static final String STATE = "vendor=opaque";

@@ -7,16 +7,13 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
  * The command line in a separate process: its exit code, and the content of both output streams.
  * {@link CommandLineTest} has each command line, without a process.
  */
-@Timeout(value = 2, unit = TimeUnit.MINUTES)
 class CommandLineIT {
 
     private static final String VALID = """

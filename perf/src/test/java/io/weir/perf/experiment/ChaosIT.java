@@ -21,7 +21,6 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
@@ -33,7 +32,6 @@ import org.junit.jupiter.api.parallel.ResourceLock;
  * the calm ones of {@code ScenarioIT}.
  */
 @Tag("full")
-@Timeout(120)
 @Execution(ExecutionMode.CONCURRENT)
 @ResourceLock("a busy scenario")
 class ChaosIT {

@@ -10,7 +10,6 @@ import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
@@ -18,7 +17,6 @@ import org.junit.jupiter.api.io.TempDir;
  * for most of its time, and binds no latency.
  */
 @Tag("full")
-@Timeout(300)
 class ContainmentIT {
 
     /** Little load and no conditions on latencies, so that a busy machine does not matter. */

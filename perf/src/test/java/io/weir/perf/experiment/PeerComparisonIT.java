@@ -11,7 +11,6 @@ import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Isolated;
@@ -21,7 +20,6 @@ import org.junit.jupiter.api.parallel.Isolated;
  * -Dpeers=true}.
  */
 @Tag("full")
-@Timeout(300)
 @EnabledIfSystemProperty(named = "peers", matches = "true")
 @Isolated
 class PeerComparisonIT {

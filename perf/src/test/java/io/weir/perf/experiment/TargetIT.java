@@ -24,7 +24,6 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Isolated;
@@ -34,7 +33,6 @@ import org.junit.jupiter.api.parallel.Isolated;
  * it keeps running. With {@code -Dpeers=true}.
  */
 @Tag("full")
-@Timeout(300)
 @EnabledIfSystemProperty(named = "peers", matches = "true")
 @Isolated
 class TargetIT {

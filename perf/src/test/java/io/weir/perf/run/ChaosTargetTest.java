@@ -18,12 +18,10 @@ import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** A deployed gateway whose management port is a server of the test. */
-@Timeout(60)
 class ChaosTargetTest {
 
     private final List<String> received = Collections.synchronizedList(new ArrayList<>());

@@ -29,7 +29,6 @@ import org.junit.jupiter.params.provider.CsvSource;
  * busy ones would need more processors than a scenario may ask for.
  */
 @Tag("full")
-@Timeout(300)
 class ScenarioIT {
 
     /** {@code ChaosIT} has the same lock: the calm scenarios take more time. */
