@@ -65,8 +65,8 @@ is_current() {
 # is_newest MODULE JAR: whether this jar of the module exists and no source is newer.
 is_newest() {
     local module=$1 jar=$2
-    # Spring Boot sets the time of its jar to project.build.outputTimestamp; the jar that it began with has the
-    # time of the build.
+    # Spring Boot sets the time of its jar to project.build.outputTimestamp; the jar that it began with has
+    # the time of the build.
     [[ ! -f $jar || ! $jar.original -nt $jar ]] || jar+=.original
     [[ -f $jar && -z $(find pom.xml "$module/pom.xml" "$module/src/main" -newer "$jar" -print -quit) ]]
 }

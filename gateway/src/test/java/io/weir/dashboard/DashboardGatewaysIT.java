@@ -46,7 +46,6 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -59,7 +58,6 @@ import org.openqa.selenium.Keys;
  * Skipped if they are not installed, unless {@code -Dbrowser=required}.
  */
 @Tag("full")
-@Timeout(180)
 class DashboardGatewaysIT {
 
     private static final String TOKEN = "0123456789abcdef0123";

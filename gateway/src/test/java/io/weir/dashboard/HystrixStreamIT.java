@@ -23,12 +23,10 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
 /** The stream in Hystrix's format. */
-@Timeout(60)
 class HystrixStreamIT {
 
     /** Its backend fails, hangs or answers, depending on the end of the path. */

@@ -8,15 +8,12 @@ import static io.weir.dashboard.TestBrowser.useDesktop;
 import static org.awaitility.Awaitility.await;
 
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
@@ -24,7 +21,6 @@ import org.junit.jupiter.api.io.TempDir;
  * {@link PageServer}, without a gateway.
  */
 @Tag("full")
-@Timeout(60)
 abstract class PageInBrowser {
 
     @TempDir
@@ -34,9 +30,6 @@ abstract class PageInBrowser {
 
     @BeforeAll
     static void startBrowser() {
-        Awaitility.setDefaultTimeout(Duration.ofSeconds(20));
-        Awaitility.setDefaultPollDelay(Duration.ZERO);
-        Awaitility.setDefaultPollInterval(Duration.ofMillis(5));
         TestBrowser.start(profile);
     }
 

@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -18,6 +19,7 @@ import org.junit.jupiter.api.Test;
  * default; all of it, for some minutes, with {@code -Dgrid=full}; with {@code -Dgrid=write} the page is
  * written too.
  */
+@Tag("full")
 class LimitGridTest {
 
     private static final Path PAGE = Path.of("../perf/results/limit-grid.md");

@@ -15,7 +15,6 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
@@ -49,7 +48,6 @@ class ScenarioIT {
     private static Path jar = BUILT;
 
     @BeforeAll
-    @Timeout(120)
     static void prepare() throws Exception {
         // No test asserts that the load generator loses no buffer, and recording its buffers' use takes time.
         ResourceLeakDetector.setLevel(ResourceLeakDetector.Level.SIMPLE);
