@@ -88,7 +88,8 @@ class GrpcHealthIT {
                         BACKEND,
                         "http://127.0.0.1:" + backend.port(),
                         "protocol: h2",
-                        "deadline: 20s",
+                        "deadline: 2s",
+                        "circuit-breaker: { stall-duration: 1s }",
                         "recovery: { probe: grpc-health, probe-interval: 20ms }")
                 .route(BACKEND, BACKEND)
                 .start();

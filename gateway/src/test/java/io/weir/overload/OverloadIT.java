@@ -16,6 +16,7 @@ import io.weir.testing.TestBackend;
 import io.weir.testing.TestCaller;
 import io.weir.testing.TestGateway;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -77,9 +78,9 @@ class OverloadIT extends GatewayTests {
         time.close();
     }
 
-    /** Takes samples until a condition holds. */
+    /** Takes samples until a condition holds, as often as the gateway does: a late loop is not stuck. */
     private static void awaitSampled(BooleanSupplier condition) {
-        await().until(() -> {
+        await().pollInterval(Duration.ofMillis(OverloadSampler.PERIOD_MILLIS)).until(() -> {
             time.sample();
             return condition.getAsBoolean();
         });

@@ -8,13 +8,15 @@ import org.springframework.boot.convert.DurationStyle;
 /**
  * A backend of a configuration in YAML. Most tests are about something else than its limit and its times, and
  * hold many calls at once. So the limit is fixed, the deadline and the connect time-out are long, and
- * unanswered calls open the breaker only at the deadline, unless a property says otherwise.
+ * unanswered calls open the breaker late, unless a property says otherwise.
  */
 final class BackendYaml {
 
     private static final String DEADLINE = "deadline:";
-    /** The longest connect time-out that the gateway accepts. */
-    private static final Duration LONGEST = Duration.ofMinutes(1);
+    /** Also below the deadlines to which tests change those of their backends. */
+    private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(20);
+
+    private static final Duration STALL_DURATION = Duration.ofSeconds(10);
 
     private BackendYaml() {}
 
@@ -33,9 +35,16 @@ final class BackendYaml {
                         property.substring(DEADLINE.length()).strip()))
                 .findFirst()
                 .orElseThrow();
-        supplement(all, "circuit-breaker", "stall-duration", deadline);
-        supplement(all, "connection", "connect-timeout", deadline.compareTo(LONGEST) < 0 ? deadline : LONGEST);
+        // A recovery waits for a quarter of this time between probes: tests of recoveries have the default.
+        if (all.stream().noneMatch(property -> property.startsWith("recovery:"))) {
+            supplement(all, "circuit-breaker", "stall-duration", shorter(deadline, STALL_DURATION));
+        }
+        supplement(all, "connection", "connect-timeout", shorter(deadline, CONNECT_TIMEOUT));
         return "    " + name + ": { " + address + ", " + String.join(", ", all) + " }\n";
+    }
+
+    private static Duration shorter(Duration one, Duration other) {
+        return one.compareTo(other) < 0 ? one : other;
     }
 
     /** Adds a value to a group of properties, unless the group has it. */
