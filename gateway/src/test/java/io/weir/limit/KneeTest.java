@@ -1,0 +1,311 @@
+package io.weir.limit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import io.weir.limit.AdaptiveLimit.Bounds;
+import io.weir.limit.Limit.Change;
+import io.weir.limit.Limit.Evidence;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/**
+ * The rules of growth, of the base latency and of the probes, one by one. {@link KneeSignsTest} has the other
+ * rules; {@link LimitCasesTest} shows what they achieve together.
+ */
+class KneeTest extends KneeTests {
+
+    // ---------------------------------------------------------------- growth
+
+    /** Growth stops at six tenths of the deadline, as if the whole latency were a queue. */
+    @ParameterizedTest
+    @CsvSource({
+        // latency in 64ths of the deadline, limit
+        " 4, 32",
+        "16, 19",
+        "24, 16",
+        "32, 12"
+    })
+    void aSlowStartGrowsByTwoToFourWhileTheLatencyLeavesRoomInTheDeadline(int latency, int limit) {
+        saturate(17, latency / 64.);
+
+        assertThat(knee.wholeLimit()).isEqualTo(limit);
+        assertThat(knee.lastChange()).isEqualTo(Change.GROWTH);
+        assertThat(knee.baseLatency()).isEqualTo(latency / 64.);
+        assertThat(knee.changes(Change.GROWTH)).isEqualTo(1);
+    }
+
+    @Test
+    void neverGrowsBeyondTheMaximum() {
+        knee = new Knee(new Bounds(2, 20, 8), DEADLINE, 0);
+
+        saturate(17, LATENCY);
+
+        assertThat(knee.wholeLimit()).isEqualTo(20);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"8, 32", "7, 8"})
+    void growsOnlyIfHalfOfTheCallsEndWhileTheLimitIsReached(int pinned, int limit) {
+        answer(LATENCY / 8, LATENCY, 8);
+        for (int i = 0; i < 16; i++) {
+            answer(LATENCY / 8, LATENCY, i < pinned ? 8 : 7);
+        }
+        assertThat(knee.utilisation()).isEqualTo(pinned / 16.);
+        assertThat(knee.wholeLimit()).isEqualTo(limit);
+        assertThat(knee.isAtFloor()).isFalse();
+    }
+
+    /** Few calls end while they all take long: those that have not ended would be missed. */
+    @ParameterizedTest
+    @CsvSource({
+        // calls per second, base latency
+        "128, 0.0625",
+        "64, 0.125",
+        "8, 0.5"
+    })
+    void theFirstGuessOfTheBaseLatencyIsAtLeastTheLimitDividedByTheRate(int perSecond, double base) {
+        for (int i = 0; i < 20; i++) {
+            answer(1. / perSecond, LATENCY, 8);
+            if (knee.baseLatency() > 0) {
+                break;
+            }
+        }
+        assertThat(knee.baseLatency()).isEqualTo(base);
+        assertThat(knee.rate()).isEqualTo(perSecond);
+    }
+
+    /** The calls that end in the meantime were sent under the old limit. */
+    @Test
+    void afterGrowthTheNextWindowWaitsForOneLatency() {
+        trust(64, LATENCY);
+        saturate(65, LATENCY);
+        assertThat(knee.wholeLimit()).isEqualTo(256);
+        double grownAt = now;
+
+        while (now < grownAt + LATENCY - LATENCY / 256) {
+            answer(LATENCY / 256, 10 * LATENCY, 256);
+        }
+        saturate(300, LATENCY);
+
+        assertThat(knee.wholeLimit())
+                .as("the slow calls of the old limit did not count")
+                .isEqualTo(1000);
+    }
+
+    /** 16 workers of 62.5 ms: at 64 calls, each call takes four times as long. */
+    @Test
+    void revertsGrowthThatBringsNoMoreAnswers() {
+        trust(16, LATENCY);
+        saturate(33, LATENCY);
+        assertThat(knee.wholeLimit()).isEqualTo(64);
+
+        for (int i = 0; i < 100 && knee.lastChange() == Change.GROWTH; i++) {
+            saturate(1, 4 * LATENCY);
+        }
+
+        assertThat(knee.lastChange()).isEqualTo(Change.GROWTH_REVERTED);
+        assertThat(knee.wholeLimit()).as("1.15 * 16 + the root of 64").isEqualTo(26);
+        assertThat(knee.rate()).isEqualTo(256, within(8.));
+    }
+
+    @ParameterizedTest
+    @CsvSource({"296, GROWTH", "292, GROWTH_REVERTED"})
+    void keepsGrowthThatBringsFifteenPercentMoreAnswers(int perSecond, Change expected) {
+        trust(16, LATENCY);
+        saturate(33, LATENCY);
+        assertThat(knee.rate()).isEqualTo(256);
+        assertThat(knee.wholeLimit()).isEqualTo(64);
+
+        for (int i = 0; i < 100; i++) {
+            answer(1. / perSecond, 64. / perSecond, 64);
+        }
+
+        assertThat(knee.lastChange()).isEqualTo(expected);
+    }
+
+    /** In a slow start a window of n samples may be 2 / sqrt(n) above the base latency. */
+    @ParameterizedTest
+    @CsvSource({"1.4375, 32", "1.5625, 8"})
+    void aSlowStartToleratesTheNoiseOfSmallWindows(double latencies, int limit) {
+        trust(8, LATENCY);
+
+        saturate(17, latencies * LATENCY);
+
+        assertThat(knee.wholeLimit()).isEqualTo(limit);
+    }
+
+    // ---------------------------------------------------------------- pauses
+
+    /** From the last end of a call to the start of the next one. */
+    @ParameterizedTest
+    @CsvSource({"2, 0, 3", "2.015625, 80, 128"})
+    void aPauseOfMoreThanTwoSecondsIsNoPartOfTheRate(double pause, double atLeast, double atMost) {
+        answer(0, LATENCY, 8);
+        now += pause + LATENCY - LATENCY / 8;
+        for (int i = 0; i < 16 && knee.rate() == 0; i++) {
+            answer(LATENCY / 8, LATENCY, 8);
+        }
+        assertThat(knee.rate()).isStrictlyBetween(atLeast, atMost);
+    }
+
+    @Test
+    void learnsNothingFromCallsThatAreNoEvidence() {
+        for (int i = 0; i < 100; i++) {
+            now += LATENCY / 8;
+            knee.ended(now, LATENCY, Evidence.NONE, true, 8, 8);
+        }
+        assertThat(knee.wholeLimit()).isEqualTo(8);
+        assertThat(knee.baseLatency()).isZero();
+        assertThat(knee.rate()).isZero();
+    }
+
+    // ---------------------------------------------------------------- the base latency
+
+    @Test
+    void theBaseLatencyIsTheMeanOfSixteenCallsThatFoundFewInFlight() {
+        calm(15, LATENCY);
+        assertThat(knee.baseLatency()).isZero();
+
+        calm(1, LATENCY);
+
+        assertThat(knee.baseLatency()).isEqualTo(LATENCY);
+        assertThat(knee.wholeLimit()).isEqualTo(8);
+    }
+
+    @Test
+    void twoCallsAreEnoughForTheFirstMeanOfALongLatency() {
+        calm(1, LONG);
+        assertThat(knee.baseLatency()).isZero();
+
+        calm(1, LONG);
+
+        assertThat(knee.baseLatency()).isEqualTo(LONG);
+    }
+
+    @Test
+    void onlyAnswersAreSamplesOfTheBaseLatency() {
+        for (int i = 0; i < 100; i++) {
+            now += LATENCY;
+            knee.ended(now, LATENCY, i % 2 == 0 ? Evidence.UNAVAILABLE : Evidence.TIMED_OUT, true, 1, 1);
+        }
+        assertThat(knee.baseLatency()).isZero();
+    }
+
+    @Test
+    void aCallIsASampleIfItFindsHalfOfTheLimitInUseUnlessAProbeRuns() {
+        assertThat(knee.baseInFlight()).isEqualTo(4);
+        assertThat(limit(2).baseInFlight()).isEqualTo(1);
+        saturate(18, LATENCY);
+        assertThat(knee.lastChange()).isEqualTo(Change.PROBE);
+
+        assertThat(knee.baseInFlight()).isZero();
+    }
+
+    // ---------------------------------------------------------------- probes
+
+    /** The base latency is a guess: nothing is known that a probe could disturb. */
+    @Test
+    void probesAtOnceAtHalfOfTheLimitAfterAFirstGuess() {
+        saturate(17, LATENCY);
+        assertThat(knee.value()).isEqualTo(32);
+
+        answer(LATENCY / 32, LATENCY, 32);
+
+        assertThat(knee.value()).isEqualTo(16);
+        assertThat(knee.wholeValue()).isEqualTo(16);
+        assertThat(knee.wholeLimit()).as("without the probe").isEqualTo(32);
+        assertThat(knee.changes(Change.PROBE)).isEqualTo(1);
+    }
+
+    /** All gateways in front of the backend probe together. */
+    @ParameterizedTest
+    @CsvSource({"0, 2", "0.25, 1.75", "0.75, 2.25"})
+    void aProbeOfATrustedLatencyStartsOnAWholeSecondOfTheWallClock(double wallOffset, double startsAt) {
+        knee = new Knee(new Bounds(2, 64, 64), DEADLINE, wallOffset);
+        calm(96, LATENCY);
+        while (knee.value() == 64) {
+            saturate(1, LATENCY);
+        }
+        assertThat(now).isBetween(startsAt, startsAt + LATENCY);
+    }
+
+    @Test
+    void aBackendThatIsAsSlowAtHalfOfTheLimitIsSlower() {
+        knee = new Knee(new Bounds(2, 64, 64), DEADLINE, 0);
+        calm(96, LATENCY);
+        while (!knee.isHolding()) {
+            saturate(1, 4 * LATENCY);
+        }
+        double before = knee.rate();
+        assertThat(before).isEqualTo(256);
+
+        probe(4 * LATENCY, 32);
+
+        assertThat(knee.baseLatency()).isEqualTo(4 * LATENCY, within(1e-9));
+        assertThat(knee.wholeLimit()).as("it needs as many calls").isEqualTo(64);
+    }
+
+    /** The queue is that of other callers: at half of the limit a call takes half of the time. */
+    @Test
+    void callsQueueIfTheyAreFasterAtHalfOfTheLimit() {
+        knee = new Knee(new Bounds(2, 64, 64), DEADLINE, 0);
+        calm(96, LATENCY);
+        while (!knee.isHolding()) {
+            saturate(1, 4 * LATENCY);
+        }
+
+        probe(2 * LATENCY, 32);
+
+        assertThat(knee.baseLatency())
+                .as("as much as keeps the limit")
+                .isEqualTo((256 * 2 * LATENCY - 8) / (1.15 * 256), within(1e-3));
+        assertThat(knee.lastChange()).isEqualTo(Change.QUEUEING);
+        assertThat(knee.wholeLimit()).as("the calls at half of the limit").isEqualTo(32);
+    }
+
+    /** Few calls come: the rate is one of an earlier moment. */
+    @Test
+    void aProbeThatIsNotFullDoesNotLowerTheLimitBelowItsInitialValue() {
+        trust(16, LATENCY);
+        for (int i = 0; !knee.isHolding(); i++) {
+            assertThat(i).isLessThan(10_000);
+            saturate(1, 4 * LATENCY);
+        }
+        int before = knee.wholeLimit();
+        assertThat(before).isGreaterThanOrEqualTo(16);
+
+        probe(LATENCY, 1);
+
+        assertThat(knee.wholeLimit()).isGreaterThanOrEqualTo(16);
+    }
+
+    @Test
+    void doesNotProbeALongLatencyThatShowsNoQueue() {
+        trust(64, LONG);
+        while (now < 30) {
+            saturate(1, 1.25 * LONG);
+        }
+        assertThat(knee.changes(Change.PROBE)).isZero();
+
+        while (knee.changes(Change.PROBE) == 0) {
+            assertThat(now).as("with a queue").isLessThan(45);
+            saturate(1, 2 * LONG);
+        }
+    }
+
+    @Test
+    void aProbeWhoseCallsNeverEndIsGivenUpAfterTwoDeadlines() {
+        trust(64, LATENCY);
+        while (knee.lastChange() != Change.PROBE) {
+            saturate(1, LATENCY);
+        }
+        double startedAt = now;
+        while (knee.lastChange() == Change.PROBE) {
+            end(LATENCY, DEADLINE, Evidence.TIMED_OUT, 1000);
+        }
+        assertThat(now - startedAt).isBetween(2 * DEADLINE, 2 * DEADLINE + LATENCY);
+        assertThat(knee.baseLatency()).as("nothing is learnt").isEqualTo(LATENCY);
+    }
+}
