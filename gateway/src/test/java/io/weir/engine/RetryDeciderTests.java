@@ -39,7 +39,9 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import reactor.netty.resources.LoopResources;
 
-/** An attempt that ends, and the policy, the budget and the instances that decide whether another one follows. */
+/**
+ * An attempt that ends, and the policy, the budget and the instances that decide whether another one follows.
+ */
 abstract class RetryDeciderTests {
 
     static final long MILLIS = TimeUnit.MILLISECONDS.toNanos(1);

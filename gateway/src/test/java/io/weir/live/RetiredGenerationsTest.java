@@ -90,7 +90,9 @@ class RetiredGenerationsTest {
         return new RetiredResource(key, () -> closed.add(name));
     }
 
-    /** Waits for a sweep that begins after this moment. It closes what was retired earlier before the sentinel. */
+    /**
+     * Waits for a sweep that begins after this moment. It closes what was retired earlier before the sentinel.
+     */
     private void sweep() {
         String sentinel = "sentinel " + sentinels++;
         retire(Map.of(), List.of(resource(sentinel, new Object())));

@@ -19,8 +19,8 @@ final class OwnLoops implements ApplicationContextInitializer<GenericApplication
     private static ReactorResourceFactory resources() {
         ReactorResourceFactory resources = new ReactorResourceFactory();
         resources.setUseGlobalResources(false);
-        // No caller of the gateway is left, so two seconds, the default, are not needed. Without a quiet period
-        // Netty ends a loop that has just run a task before it has closed the loop's connections.
+        // No caller of the gateway is left, so two seconds, the default, are not needed. Without a quiet
+        // period Netty ends a loop that has just run a task before it has closed the loop's connections.
         resources.setShutdownQuietPeriod(Duration.ofMillis(100));
         return resources;
     }

@@ -142,8 +142,9 @@ public final class TestGateway implements AutoCloseable {
         }
 
         /**
-         * Ends the measurement of the gateway's own pauses. Otherwise the time of a call that exceeds its limit
-         * is no evidence against the backend if the gateway paused meanwhile, as it does on a busy machine.
+         * Ends the measurement of the gateway's own pauses. Otherwise the time of a call that exceeds its
+         * limit is no evidence against the backend if the gateway paused meanwhile, as it does on a busy
+         * machine.
          */
         public Setup withoutPauses() {
             countsPauses = false;
