@@ -91,7 +91,8 @@ class RetiredGenerationsTest {
     }
 
     /**
-     * Waits for a sweep that begins after this moment. It closes what was retired earlier before the sentinel.
+     * Waits for a sweep that begins after this moment. It closes what was retired earlier before the
+     * sentinel.
      */
     private void sweep() {
         String sentinel = "sentinel " + sentinels++;
