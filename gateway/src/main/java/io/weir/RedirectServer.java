@@ -14,6 +14,7 @@ import reactor.netty.ChannelBindException;
 import reactor.netty.DisposableServer;
 import reactor.netty.http.HttpProtocol;
 import reactor.netty.http.server.HttpServer;
+import reactor.netty.resources.LoopResources;
 
 /**
  * The server at {@code weir.edge.redirect-port}. It speaks HTTP/1 only, and has the guards of the edge.
@@ -25,6 +26,7 @@ final class RedirectServer implements SmartLifecycle {
     private static final Duration STOP_TIMEOUT = Duration.ofSeconds(2);
 
     private final EdgeServerCustomizer edge;
+    private final LoopResources loops;
     private final @Nullable InetAddress address;
     private final int port;
     private final Supplier<HttpsRedirect> redirect;
@@ -34,13 +36,19 @@ final class RedirectServer implements SmartLifecycle {
      * A server that is not started.
      *
      * @param edge its guards
+     * @param loops the gateway's event loops
      * @param address the address to listen at; null: all addresses
      * @param port 0: any free port
      * @param redirect supplies the handler of requests, when the server starts
      */
     RedirectServer(
-            EdgeServerCustomizer edge, @Nullable InetAddress address, int port, Supplier<HttpsRedirect> redirect) {
+            EdgeServerCustomizer edge,
+            LoopResources loops,
+            @Nullable InetAddress address,
+            int port,
+            Supplier<HttpsRedirect> redirect) {
         this.edge = edge;
+        this.loops = loops;
         this.address = address;
         this.port = port;
         this.redirect = redirect;
@@ -60,6 +68,7 @@ final class RedirectServer implements SmartLifecycle {
     @Override
     public void start() {
         HttpServer plain = HttpServer.create()
+                .runOn(loops)
                 .bindAddress(() -> new InetSocketAddress(address, port))
                 .protocol(HttpProtocol.HTTP11);
         try {

@@ -70,6 +70,7 @@ import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Primary;
 import org.springframework.core.convert.ConversionService;
 import org.springframework.core.env.Environment;
+import org.springframework.http.client.ReactorResourceFactory;
 import org.springframework.util.StringUtils;
 import org.springframework.validation.Validator;
 import org.springframework.web.reactive.accept.ApiVersionStrategy;
@@ -335,6 +336,7 @@ class RoutingConfiguration {
             EdgeRecorder recorder,
             OverloadGuard guard,
             ObjectProvider<LiveRoutes> routes,
+            ReactorResourceFactory resources,
             ServerProperties server,
             Environment environment) {
         EdgeProperties edge = properties.edge();
@@ -342,6 +344,7 @@ class RoutingConfiguration {
         int port = Objects.requireNonNull(edge.redirectPort(), "redirectPort");
         return new RedirectServer(
                 EdgeServerCustomizer.ofRedirects(edge, drain, clients, recorder, shedding),
+                resources.getLoopResources(),
                 server.getAddress(),
                 port,
                 () -> new HttpsRedirect(edge, redirectToPort(edge, environment), recorder));
