@@ -52,6 +52,11 @@ class ProcessStatsTest {
             ManagedProcess parent =
                     processes.start("parent", List.of("sh", "-c", "sleep 600 & echo started; wait"), Map.of());
             processes.await("it has a descendant", () -> parent.output().contains("started"));
+            processes.await(
+                    "the descendant runs its own program",
+                    () -> ProcessHandle.of(parent.pid()).stream()
+                            .flatMap(ProcessHandle::children)
+                            .anyMatch(child -> child.info().command().orElse("").endsWith("sleep")));
             ProcessStats alone = ProcessStats.of(parent.pid(), Set.of()).orElseThrow();
             ProcessStats all = ProcessStats.ofTree(parent.pid(), Set.of()).orElseThrow();
 
