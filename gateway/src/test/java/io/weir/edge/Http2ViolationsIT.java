@@ -234,6 +234,26 @@ class Http2ViolationsIT {
         }
     }
 
+    /** The gateway answers each of them with a reset, which costs more than it costs the caller. */
+    @Test
+    void endsAConnectionFloodedWithMalformedHeadsAndCountsIt() throws Exception {
+        try (GuardedTestServer server = GuardedTestServer.start(Protocols.HTTP1_OR_H2C);
+                RawHttp2Client client = new RawHttp2Client(server.connect())) {
+            Http2Headers head = RawHttp2Client.get("/hello");
+            head.remove(":path");
+            try {
+                for (int stream = 1; stream < 10_000; stream += 2) {
+                    client.headers(stream, head, true);
+                }
+            } catch (IOException e) {
+                // The server has closed the connection.
+            }
+            server.listener.awaitClosed(1);
+            assertThat(server.listener.flooded).hasValue(1);
+            assertThat(server.handled).hasValue(0);
+        }
+    }
+
     @Test
     void doesNotEndTheConnectionOfACallerThatPingsAndUpdatesWindowsPerResponse() throws Exception {
         try (GuardedTestServer server = GuardedTestServer.start(Protocols.HTTP1_OR_H2C);
