@@ -684,6 +684,22 @@ class ReadingAheadTest {
     }
 
     @Test
+    void endsAtTheDeadlineAfterThePermitAsTheCallersFaultIfTheUploadIsSlow() {
+        fixture.caller.headers.set(HttpHeaderNames.EXPECT, "100-continue");
+        fixture.start();
+        fixture.attempt().waitsForBody().sendsBody(100);
+        for (int i = 0; i < 20; i++) {
+            upload.sends("xx");
+            fixture.attempt().moves(0, fixture.now());
+            fixture.advance(ExchangeFixture.DEADLINE.dividedBy(20));
+        }
+
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("client-too-slow 408");
+        assertThat(fixture.breakerCounts()).isEqualTo("0/0");
+    }
+
+    @Test
     void doesNotEndAnUploadAtTheMinimumRate() {
         fixture.caller.headers.set(HttpHeaderNames.EXPECT, "100-continue");
         fixture.start();
