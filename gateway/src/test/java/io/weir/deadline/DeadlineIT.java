@@ -384,7 +384,7 @@ class DeadlineIT extends GatewayTests {
         gateway.assertFed("flowing", 1, 1, 1);
     }
 
-    @Door.Each
+    @Door.Both
     void resetsAnIdleStream(Door door) throws Exception {
         backend.behave((request, conversation) -> {
             conversation.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n");

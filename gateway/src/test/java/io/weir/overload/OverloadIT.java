@@ -161,7 +161,7 @@ class OverloadIT extends GatewayTests {
                 .isEqualTo(200);
     }
 
-    @Door.Each
+    @Door.Both
     void refusesByPriorityBelowTheHardLimit(Door door) throws Exception {
         calls.release();
         OverloadGuard guard = gateway.bean(OverloadGuard.class);

@@ -80,7 +80,7 @@ class RateLimitIT extends OneBackendTests {
                 .isZero();
     }
 
-    @Door.Each
+    @Door.Both
     void refusesAnAddressOverItsQuotaAndNoOther(Door door) throws IOException {
         int before = received.get();
 
