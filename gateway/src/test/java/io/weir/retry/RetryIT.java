@@ -269,7 +269,9 @@ class RetryIT extends GatewayTests {
                     .isEqualTo(200);
         }
         assertThat(asked.get()).isEqualTo(15);
-        assertThat(backend.accepted() - before).as("new connections").isLessThanOrEqualTo(1);
+        // An attempt may begin before the connection of the one before it is free: each of a call's three
+        // attempts has at most one. Without a reuse, the ten refused attempts would need ten.
+        assertThat(backend.accepted() - before).as("new connections").isLessThanOrEqualTo(3);
     }
 
     @Door.Each
