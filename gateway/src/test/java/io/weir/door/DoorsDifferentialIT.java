@@ -242,6 +242,8 @@ class DoorsDifferentialIT {
                 // Reactor Netty writes a complete response in the caller's version, and closes; it writes a
                 // response in parts in HTTP/1.1, and says whether it closes. An HTTP/1.0 caller accepts both.
                 text = text.replace("HTTP/1.0 ", "HTTP/1.1 ").replace("connection: close\n", "");
+                // A caller that closes before the gateway knows of the last byte's flush has left.
+                await().until(() -> !gateway.log(id).isEmpty());
             } else {
                 text += followingResponse(caller);
             }
