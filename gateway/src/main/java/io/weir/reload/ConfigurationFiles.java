@@ -9,6 +9,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /** Reads the configuration from its files, and remembers the last read, applied or rejected. Thread-safe. */
 final class ConfigurationFiles {
@@ -37,18 +38,20 @@ final class ConfigurationFiles {
         return next;
     }
 
-    /** Reads; whether the content is this configuration. */
-    boolean contain(ConfigurationSnapshot configuration) {
-        return new ConfigurationDifference(configuration, read()).isEmpty();
+    /** The last read, applied or rejected. */
+    ConfigurationSnapshot lastRead() {
+        return last;
     }
 
-    /** Reads; whether the content is the same configuration as at the last read, with the same problems. */
-    boolean matchLastRead() {
+    /** Reads; null if the configuration or its problems are not those of the last read. */
+    @Nullable
+    ConfigurationSnapshot rereadUnchanged() {
         ConfigurationSnapshot before = last;
         ConfigurationSnapshot now = read();
         List<ConfigurationProblem> problems = now.report().problems();
-        return problems.equals(before.report().problems())
+        boolean isSame = problems.equals(before.report().problems())
                 && (!problems.isEmpty() || new ConfigurationDifference(before, now).isEmpty());
+        return isSame ? now : null;
     }
 
     /** The files whose change can change the configuration: those in force, and those of the last read. */

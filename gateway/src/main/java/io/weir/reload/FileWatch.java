@@ -1,5 +1,6 @@
 package io.weir.reload;
 
+import io.weir.config.check.ConfigurationSnapshot;
 import io.weir.reload.ConfigurationChange.Trigger;
 import java.io.IOException;
 import java.nio.file.ClosedWatchServiceException;
@@ -73,23 +74,8 @@ public final class FileWatch implements AutoCloseable {
 
     private void run() {
         try {
-            Map<Path, String> known = Map.of();
-            try {
-                Set<Path> files;
-                boolean isCurrent;
-                do {
-                    // In this order, a change between the two statements is detected at the next comparison.
-                    files = configuration.watchedFiles();
-                    known = WatchedFiles.hashes(files);
-                    isCurrent = configuration.matchesFiles();
-                } while (!isClosed && !files.equals(configuration.watchedFiles()));
-                // The files may have changed after startup loaded them.
-                if (!isCurrent) {
-                    configuration.reload(Trigger.WATCH, "file watch");
-                }
-            } catch (RuntimeException e) {
-                log.error("Configuration files could not be checked for changes", e);
-            }
+            // The files may have changed after startup loaded them.
+            Compared known = reloadIfChanged(Compared.NOTHING);
             while (!isClosed) {
                 awaitEvent();
                 known = reloadIfChanged(known);
@@ -99,11 +85,13 @@ public final class FileWatch implements AutoCloseable {
         }
     }
 
-    private Map<Path, String> reloadIfChanged(Map<Path, String> known) throws InterruptedException {
+    private Compared reloadIfChanged(Compared known) throws InterruptedException {
         try {
             Set<Path> files = configuration.watchedFiles();
             Map<Path, String> current = WatchedFiles.hashes(files);
-            if (current.equals(known)) {
+            // In this order, a reload that began before the hashes is detected.
+            boolean isKnown = configuration.lastRead() == known.read();
+            if (isKnown && current.equals(known.hashes())) {
                 return known;
             }
             for (int comparisons = 0; comparisons < MAX_COMPARISONS; comparisons++) {
@@ -114,23 +102,32 @@ public final class FileWatch implements AutoCloseable {
                 }
                 current = later;
             }
-            if (!current.equals(known)) {
+            if (isKnown && current.equals(known.hashes())) {
+                return known;
+            }
+            ConfigurationSnapshot read = isKnown ? null : configuration.rereadUnchanged();
+            if (read == null) {
                 configuration.reload(Trigger.WATCH, "file watch");
+                return Compared.NOTHING;
             }
-            Set<Path> next = configuration.watchedFiles();
-            if (files.equals(next)) {
-                return current;
-            }
-            // The reload read files that were not watched before. They may have changed since.
-            Map<Path, String> hashes = WatchedFiles.hashes(next);
-            if (!configuration.matchesLastRead()) {
-                configuration.reload(Trigger.WATCH, "file watch");
-            }
-            return hashes;
+            // A file that changed while it was read is compared again at the event of that change.
+            return WatchedFiles.hashes(configuration.watchedFiles()).equals(current)
+                    ? new Compared(current, read)
+                    : Compared.NOTHING;
         } catch (RuntimeException e) {
             log.error("Configuration files could not be checked for changes", e);
             return known;
         }
+    }
+
+    /**
+     * Content of the files, and what was read from it. After a reload the content is not known: it may have
+     * changed while the reload read it, and back. So the first comparison after a reload reads the files
+     * again, and only the following ones compare hashes.
+     */
+    private record Compared(
+            Map<Path, String> hashes, @Nullable ConfigurationSnapshot read) {
+        static final Compared NOTHING = new Compared(Map.of(), null);
     }
 
     private void awaitEvent() throws InterruptedException {

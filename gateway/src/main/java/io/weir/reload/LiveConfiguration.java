@@ -115,19 +115,24 @@ public final class LiveConfiguration implements OperatorChanges, AutoCloseable {
         return inForce;
     }
 
-    /** Whether the files contain the configuration in force, apart from changes by operators. */
-    boolean matchesFiles() {
-        return files.contain(inForce);
-    }
-
     /** Keeps the files with which the gateway started, unless they have changed since. */
     public void keepFilesOfStart() {
         files.keepIfUnchanged(inForce, hash);
     }
 
-    /** Whether the files contain the same configuration as at the last read, with the same problems. */
-    boolean matchesLastRead() {
-        return files.matchLastRead();
+    /** Reads the files again; null if they have not the same configuration as at the last read. */
+    @Nullable
+    ConfigurationSnapshot rereadUnchanged() {
+        synchronized (reloadLock) {
+            return files.rereadUnchanged();
+        }
+    }
+
+    /** The last read, applied or rejected. Waits for a reload in progress. */
+    ConfigurationSnapshot lastRead() {
+        synchronized (reloadLock) {
+            return files.lastRead();
+        }
     }
 
     /** The files whose change can change the configuration: those in force, and those of the last read. */
