@@ -48,7 +48,10 @@ final class LiveStream {
     }
 
     private Flux<Publisher<DataBuffer>> events(LiveFeed.Format format, boolean gzip, ServerHttpResponse output) {
-        Channel channel = channel(output);
+        HttpServerResponse response = ServerHttpResponseDecorator.getNativeResponse(output);
+        // After the end, a client that connects again must not reach this gateway while it stops.
+        response.keepAlive(false);
+        Channel channel = channel(response);
         return Flux.create(sink -> {
             StreamClient client = new StreamClient(new NettyConnection(sink, output, channel), gzip);
             sink.onDispose(() -> feed.remove(format, client));
@@ -64,8 +67,7 @@ final class LiveStream {
         return accepted != null && accepted.contains("gzip") && !accepted.contains("gzip;q=0");
     }
 
-    private static Channel channel(ServerHttpResponse output) {
-        HttpServerResponse response = ServerHttpResponseDecorator.getNativeResponse(output);
+    private static Channel channel(HttpServerResponse response) {
         AtomicReference<@Nullable Channel> channel = new AtomicReference<>();
         response.withConnection(connection -> channel.set(connection.channel()));
         Channel found = channel.get();

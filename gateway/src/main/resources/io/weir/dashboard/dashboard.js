@@ -50,13 +50,22 @@ async function readStream() {
       watchdog = setTimeout(() => abort.abort(), SILENCE_TIMEOUT_MS);
       pending += value;
       for (let end = pending.indexOf('\n\n'); end >= 0; end = pending.indexOf('\n\n')) {
-        handleEvent(pending.slice(0, end));
+        handleReported(pending.slice(0, end));
         pending = pending.slice(end + 2);
       }
     }
   } finally {
     clearTimeout(watchdog);
     abort.abort();
+  }
+}
+
+/** A fault of the page itself appears in the browser's console, and does not look like a lost connection. */
+function handleReported(event) {
+  try {
+    handleEvent(event);
+  } catch (error) {
+    reportError(error);
   }
 }
 

@@ -1,5 +1,6 @@
 package io.weir.dashboard;
 
+import static io.weir.testing.Patience.PATIENCE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -39,7 +40,7 @@ class DashboardEndIT {
     }
 
     @Test
-    void endsTheStreamRegularlyAfterTheDrain() throws IOException {
+    void endsTheStreamAndItsConnectionAfterTheDrain() throws IOException {
         TestGateway gateway = TestGateway.setup().start();
         try (Socket client = new Socket(InetAddress.getLoopbackAddress(), gateway.managementPort())) {
             client.getOutputStream().write(REQUEST);
@@ -49,6 +50,8 @@ class DashboardEndIT {
             gateway.close();
 
             readUntil("\r\n0\r\n\r\n", client, received);
+            client.setSoTimeout((int) PATIENCE.toMillis());
+            assertThat(client.getInputStream().read()).isEqualTo(-1);
         }
     }
 
