@@ -17,6 +17,8 @@ final class ConfigurationFiles {
     private final Supplier<ConfigurationSnapshot> reader;
     private final KeptConfigurations kept;
     private volatile ConfigurationSnapshot last;
+    /** Whether an attempt to read failed after the last read. */
+    private volatile boolean isFailed;
 
     /**
      * The files of a gateway.
@@ -33,8 +35,10 @@ final class ConfigurationFiles {
 
     /** The present content. */
     ConfigurationSnapshot read() {
+        isFailed = true;
         ConfigurationSnapshot next = reader.get();
         last = next;
+        isFailed = false;
         return next;
     }
 
@@ -43,15 +47,18 @@ final class ConfigurationFiles {
         return last;
     }
 
-    /** Reads; null if the configuration or its problems are not those of the last read. */
+    /** Reads; null if the configuration or its problems are not those of the last attempt to read. */
     @Nullable
     ConfigurationSnapshot rereadUnchanged() {
-        ConfigurationSnapshot before = last;
+        ConfigurationSnapshot before = isFailed ? null : last;
         ConfigurationSnapshot now = read();
+        return before != null && (now.hasSourcesOf(before) || hasSameResult(before, now)) ? now : null;
+    }
+
+    private static boolean hasSameResult(ConfigurationSnapshot before, ConfigurationSnapshot now) {
         List<ConfigurationProblem> problems = now.report().problems();
-        boolean isSame = problems.equals(before.report().problems())
+        return problems.equals(before.report().problems())
                 && (!problems.isEmpty() || new ConfigurationDifference(before, now).isEmpty());
-        return isSame ? now : null;
     }
 
     /** The files whose change can change the configuration: those in force, and those of the last read. */

@@ -3,6 +3,7 @@ package io.weir.dashboard;
 import static io.weir.dashboard.TestBrowser.assertFitsInWidth;
 import static io.weir.dashboard.TestBrowser.assertFocused;
 import static io.weir.dashboard.TestBrowser.assertNoBrowserErrors;
+import static io.weir.dashboard.TestBrowser.awaitLive;
 import static io.weir.dashboard.TestBrowser.awaitText;
 import static io.weir.dashboard.TestBrowser.browser;
 import static io.weir.dashboard.TestBrowser.click;
@@ -31,6 +32,8 @@ import org.openqa.selenium.By;
 import org.openqa.selenium.Keys;
 import org.openqa.selenium.WebElement;
 import org.openqa.selenium.interactions.Actions;
+import org.openqa.selenium.logging.LogEntry;
+import org.openqa.selenium.logging.LogType;
 
 /** What a card and the table of the gateways show. */
 class DashboardPageIT extends PageInBrowser {
@@ -126,6 +129,22 @@ class DashboardPageIT extends PageInBrowser {
 
         awaitText("#fleet-note", "The state of the gateways is not known: ");
         assertNoBrowserErrors();
+    }
+
+    // ---------------------------------------------------------------- faults of the page
+
+    @Test
+    void reportsAnEventThatItCannotShowAndShowsTheNextOne() {
+        openWithSamples(3);
+        awaitLive();
+
+        page.sendInvalid();
+        int shown = page.show(1, List.of(), Map.of(), List.of(), List.of());
+
+        awaitText("body", PageServer.shownBy(shown));
+        assertThat(browser().manage().logs().get(LogType.BROWSER).getAll())
+                .extracting(LogEntry::getMessage)
+                .anySatisfy(message -> assertThat(message).contains("SyntaxError"));
     }
 
     // ---------------------------------------------------------------- instances

@@ -96,6 +96,12 @@ final class PageServer implements AutoCloseable {
         return shown;
     }
 
+    /** Sends an event that is no snapshot to present viewers. */
+    void sendInvalid() {
+        byte[] invalid = "event: snapshot\ndata: no JSON\n\n".getBytes(StandardCharsets.UTF_8);
+        viewers.forEach(viewer -> viewer.add(invalid));
+    }
+
     /** Shows several gateways from the next snapshot on. */
     void showFleet(int gateways, String answer) {
         replicas = gateways;

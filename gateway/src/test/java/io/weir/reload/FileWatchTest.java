@@ -54,6 +54,8 @@ class FileWatchTest {
     private final AtomicInteger reads = new AtomicInteger();
     /** The read that finds a limit of 6, which is in the file only during this read; 0: none. */
     private volatile int replacedRead;
+    /** Whether each read fails. */
+    private volatile boolean isUnreadable;
 
     private ConfigurationReader reader;
     private LiveConfiguration configuration;
@@ -92,6 +94,9 @@ class FileWatchTest {
     }
 
     private ConfigurationSnapshot read() {
+        if (isUnreadable) {
+            throw new IllegalStateException("unreadable, in this test");
+        }
         if (reads.incrementAndGet() != replacedRead) {
             return reader.get();
         }
@@ -171,5 +176,19 @@ class FileWatchTest {
         watch.start();
 
         await().until(() -> limit() == 5);
+    }
+
+    @Test
+    void endsARejectionWhenTheContentInForceIsBackAfterAFailedRead() {
+        startWatch();
+        isUnreadable = true;
+        write(5);
+        await().until(() -> configuration.history().lastRejected() != null);
+
+        isUnreadable = false;
+        write(4);
+
+        await().until(() -> configuration.history().lastRejected() == null);
+        assertThat(limit()).isEqualTo(4);
     }
 }
