@@ -370,7 +370,8 @@ class VirtualHostsIT {
             caller.send(bytes);
 
             String answered = new String(caller.in().readAllBytes(), java.nio.charset.StandardCharsets.ISO_8859_1);
-            assertThat(answered).doesNotContain("308").doesNotContainIgnoringCase("location");
+            // Only the first line has a status: a random request id may contain any three digits.
+            assertThat(answered).doesNotStartWith("HTTP/1.1 308").doesNotContainIgnoringCase("\r\nlocation:");
         }
     }
 
