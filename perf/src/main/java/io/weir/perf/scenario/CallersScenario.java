@@ -35,11 +35,12 @@ record CallersScenario(Scenario.Options options) {
     private static final int OTHERS = 200;
     private static final Duration SERVICE_TIME = Duration.ofMillis(20);
     private static final int WORKERS = 40;
+    private static final int QUICK_WORKERS = 25;
     private static final byte[] SMALL = "ok".getBytes(StandardCharsets.US_ASCII);
     /** More than sockets and the gateway hold of an answer that is not read. */
     private static final byte[] LARGE = ".".repeat(4_000_000).getBytes(StandardCharsets.US_ASCII);
 
-    /** The shedding has scenarios of its own, and a busy machine is no overload. */
+    /** The shedding and the adaptive limit have scenarios of their own, and a busy machine is no overload. */
     private static final String QUICK = """
             weir:
               edge:
@@ -49,8 +50,12 @@ record CallersScenario(Scenario.Options options) {
                 read-idle-timeout: 2s
                 keep-alive-timeout: 3s
               overload: { target-event-loop-delay: 250ms }
-              # Calls that find no permit fail after half of it.
-              backends: { shop: { deadline: 12s } }
+              backends:
+                # Calls that find no permit fail after half of it.
+                shop: { deadline: 8s }
+                limited: { bulkhead: { max-concurrent-calls: 25 } }
+              # Twice what all others send together in a quick run: the backend serves a burst of them soon.
+              routes: { limited: { rate-limit: { permits: 200 } } }
             """;
 
     /** Readers come back after a while: they are slow, and do not flood the backend with requests. */
@@ -106,7 +111,7 @@ record CallersScenario(Scenario.Options options) {
     }
 
     PromiseTable run() throws Exception {
-        WorkerService workers = new WorkerService(WORKERS, SERVICE_TIME);
+        WorkerService workers = new WorkerService(options.quick() ? QUICK_WORKERS : WORKERS, SERVICE_TIME);
         try (LightBackend backend = LightBackend.answering(CallersScenario::body, request -> serve(request, workers));
                 Processes processes = Processes.unlimited()) {
             List<String> arguments = configure(processes.directory());
@@ -239,8 +244,9 @@ record CallersScenario(Scenario.Options options) {
     // ---------------------------------------------------------------- one caller that sends too much
 
     private void requests(Front front) throws Exception {
-        int perSecond = options.quick() ? 4000 : 10_000;
-        int count = options.quick() ? 800 : 1000;
+        // In both cases, more than the backend serves.
+        int perSecond = options.quick() ? 2000 : 10_000;
+        int count = options.quick() ? 400 : 1000;
         Duration interval = Duration.ofMillis(1000L * count / perSecond);
         Behaviour behaviour = Behaviour.of(new byte[0], CallerBytes.get("/limited/1"), interval, true, interval);
         OpenLoad others = Scenario.load(front.gateway.port(), "/limited/1");
@@ -324,7 +330,8 @@ record CallersScenario(Scenario.Options options) {
             throws Exception {
         int rate = options.quick() ? OTHERS / 2 : OTHERS;
         Duration calmTime = options.seconds(1, 10);
-        Duration time = options.seconds(6, 35);
+        // In a quick run: longer than the time-outs, and what a connection may take beyond them.
+        Duration time = options.seconds(5, 35);
         MemorySamples memory = new MemorySamples(front, withMemory, new ArrayList<>());
         memory.sample();
         Requests before = others.run(rate, calmTime);

@@ -46,6 +46,9 @@ record InstancesScenario(Scenario.Options options) {
     private static final long SECOND_MILLIS = 1000;
     private static final int MOST_FAILED = 6;
 
+    /** The failures in a row after which the gateway ejects an instance of two. */
+    private static final int FAILURES_OF_EJECTION = 5;
+
     private interface Check {
         void of(Case tested, Measured measured, PromiseTable promises);
     }
@@ -259,6 +262,12 @@ record InstancesScenario(Scenario.Options options) {
         }
     }
 
+    /** The balancing may send a failing instance too few calls for an ejection. */
+    private static void promiseFewFailuresOrEjection(Measured measured, PromiseTable promises) {
+        boolean few = measured.during().count(one -> !isInTime(one)) < FAILURES_OF_EJECTION;
+        promiseEjections(measured, few ? measured.ejections() : 1, promises);
+    }
+
     private static void promiseEjections(Measured measured, long ejections, PromiseTable promises) {
         String counted = measured.ejections() + ", " + measured.openings();
         boolean holds = measured.ejections() == ejections && measured.openings() == 0;
@@ -291,7 +300,7 @@ record InstancesScenario(Scenario.Options options) {
     private void ejected(Case tested, Measured measured, PromiseTable promises) {
         double failed = measured.during().count(one -> !isInTime(one));
         promises.atMost("callers without an answer in time", MOST_FAILED, failed, "");
-        promiseEjections(measured, 1, promises);
+        promiseFewFailuresOrEjection(measured, promises);
     }
 
     /** All instances fail alike, and too seldom for a breaker. */

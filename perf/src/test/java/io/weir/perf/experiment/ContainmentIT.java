@@ -11,13 +11,22 @@ import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
+import org.junit.jupiter.api.parallel.ResourceLock;
 
 /**
  * A short containment: the gateway contains the fault, and the run fails without its protections. It waits
- * for most of its time, and binds no latency.
+ * for most of its time, and binds no latency, like the calm ones of {@code ScenarioIT}.
  */
 @Tag("full")
+@Execution(ExecutionMode.CONCURRENT)
+@ResourceLock("a calm scenario")
+@ResourceLock(ContainmentIT.BUILT_JARS)
 class ContainmentIT {
+
+    /** Processes of the built jars: the test asserts that none remains. */
+    static final String BUILT_JARS = "target/weir-";
 
     /** Little load and no conditions on latencies, so that a busy machine does not matter. */
     private static final class Brief extends Containment {
@@ -61,7 +70,7 @@ class ContainmentIT {
                 .anyMatch(row -> row.startsWith("1,") && row.contains(",gatling-protected,"));
         assertThat(run.rows("meters")).anyMatch(row -> row.contains(",weir_breaker_state,"));
         assertThat(raw.resolve("gatling/protected/index.html")).exists();
-        assertThat(BriefRun.processesOf("weir-"))
+        assertThat(BriefRun.processesOf(BUILT_JARS))
                 .as("processes that were not stopped")
                 .isEmpty();
     }

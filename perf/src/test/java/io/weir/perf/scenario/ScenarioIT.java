@@ -24,16 +24,17 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /**
  * All promises hold on the built jar; without a protection, those that it keeps are broken. The scenarios
- * wait for most of their time, so two run at once: a busy one beside a calm one, by a lock for each kind. Two
- * busy ones would need more processors than a scenario may ask for.
+ * wait for most of their time, so three run at once, by a lock for each kind: a busy one, one with many callers,
+ * and a calm one.
  */
 @Tag("full")
 class ScenarioIT {
 
-    /** {@code ChaosIT} has the same lock: the calm scenarios take more time. */
+    /** {@code ChaosIT} and {@code ContainmentIT} have the same locks. */
     private static final String BUSY = "a busy scenario";
 
     private static final String CALM = "a calm scenario";
+    private static final String CALLERS = "a scenario of callers";
     private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
 
     /** The built gateway. */
@@ -145,7 +146,7 @@ class ScenarioIT {
                         one of two answers 500, 20/s: callers without an answer in time
                     """)
     @Execution(ExecutionMode.CONCURRENT)
-    @ResourceLock(CALM)
+    @ResourceLock(BUSY)
     void instancesBreakPromisesOnlyWithoutProtection(String without, String broken, String perhaps) throws Exception {
         assertBroken(jar, "instances", without, broken, perhaps);
     }
@@ -189,7 +190,7 @@ class ScenarioIT {
                         300 idle, HTTP/1.1: longest connection; \
                         300 idle, HTTP/2: longest connection; \
                         150 readers, HTTP/2: others answered 200; \
-                        one caller, 4000 requests/s: others answered 200; \
+                        one caller, 2000 requests/s: others answered 200; \
                         one caller, 2500 connections: others answered 200; \
                         one caller, floods of HTTP/2: longest connection | \
                         150 readers: memory: before, soon, at the end, after; \
@@ -197,7 +198,7 @@ class ScenarioIT {
                         one caller, floods of HTTP/2: others answered 200
                     """)
     @Execution(ExecutionMode.CONCURRENT)
-    @ResourceLock(BUSY)
+    @ResourceLock(CALLERS)
     void callersBreakPromisesOnlyWithoutProtection(String without, String broken, String perhaps) throws Exception {
         assertBroken(jar, "callers", without, broken, perhaps);
     }
