@@ -24,8 +24,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /**
  * All promises hold on the built jar; without a protection, those that it keeps are broken. The scenarios
- * wait for most of their time, so three run at once, by a lock for each kind: a busy one, one with many callers,
- * and a calm one.
+ * wait for most of their time, so three run at once, by a lock for each kind: a busy one, one with many
+ * callers, and a calm one.
  */
 @Tag("full")
 class ScenarioIT {
