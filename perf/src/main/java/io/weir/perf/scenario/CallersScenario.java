@@ -53,8 +53,8 @@ record CallersScenario(Scenario.Options options) {
               backends:
                 # Calls that find no permit fail after half of it.
                 shop: { deadline: 8s }
-                limited: { bulkhead: { max-concurrent-calls: 25 } }
-              # Twice what all others send together in a quick run: the backend serves a burst of them soon.
+                limited: { bulkhead: { max-concurrent-calls: 25, max-wait-duration: 10s } }
+              # Twice what all others send together in a quick run.
               routes: { limited: { rate-limit: { permits: 200 } } }
             """;
 

@@ -111,9 +111,10 @@ final class HangScenario {
                 LightBackend healthy = LightBackend.answeringOk(WorkerService.unlimited(SERVICE_TIME))) {
             for (Traffic traffic : all) {
                 try (Processes processes = Processes.unlimited()) {
-                    List<String> properties = options.properties(
+                    List<String> properties = new ArrayList<>(options.properties(
                             "--weir.backends.mvc.bulkhead.max-concurrent-calls=" + traffic.limit(),
-                            "--weir.backends.reactive.bulkhead.max-concurrent-calls=64");
+                            "--weir.backends.reactive.bulkhead.max-concurrent-calls=64"));
+                    properties.addAll(options.calm());
                     RunningServer gateway = options.startGateway(processes, sick.port(), healthy.port(), properties);
                     addPromises(promises.of(traffic.rate() + "/s: "), traffic, measure(gateway, traffic));
                 }

@@ -41,11 +41,11 @@ record InstanceFront(RunningServer gateway) {
                 %s""".formatted(routes, instances));
         List<String> arguments = new ArrayList<>(List.of(file.toString()));
         if (options.quick()) {
-            // All cases begin at once on a cold JVM. Neither the shedding nor the limit is their subject.
-            arguments.add("--weir.overload.target-event-loop-delay=250ms");
+            // All cases begin at once on a cold JVM, and the limit is not their subject.
             backends.keySet()
                     .forEach(name -> arguments.add("--weir.backends." + name + ".bulkhead.max-concurrent-calls=60"));
         }
+        arguments.addAll(options.calm());
         backends.keySet().forEach(name -> arguments.addAll(options.disable(name)));
         int unused = backends.values().iterator().next().getFirst();
         RunningServer gateway = options.startGateway(processes, unused, unused, arguments);

@@ -29,9 +29,10 @@ record OverloadScenario(Scenario.Options options) {
 
     PromiseTable run() throws Exception {
         // Time alone bounds the queue, as in HAProxy.
-        List<String> properties = options.properties(
+        List<String> properties = new ArrayList<>(options.properties(
                 "--weir.backends.mvc.bulkhead.max-concurrent-calls=" + WORKERS,
-                "--weir.backends.mvc.bulkhead.queue-capacity=" + OVERLOAD_RATE);
+                "--weir.backends.mvc.bulkhead.queue-capacity=" + OVERLOAD_RATE));
+        properties.addAll(options.calm());
         try (LightBackend backend = LightBackend.answeringOk(new WorkerService(WORKERS, SERVICE_TIME));
                 Processes processes = Processes.unlimited()) {
             RunningServer gateway = options.startGateway(processes, backend.port(), backend.port(), properties);

@@ -114,10 +114,8 @@ record RefusalsScenario(Scenario.Options options) {
             for (String name : List.of(BreakerCases.LOW_TRAFFIC, "open-1", "open-6", "open-20")) {
                 arguments.add("--weir.backends." + name + ".circuit-breaker.stall-duration=1s");
             }
-            // All cases begin at once on a cold JVM, and they show other protections than the shedding.
-            // The hard limit of an event loop's delay stays.
-            arguments.add("--weir.overload.target-event-loop-delay=250ms");
         }
+        arguments.addAll(options.calm());
         return arguments;
     }
 }
