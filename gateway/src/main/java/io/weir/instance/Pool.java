@@ -2,6 +2,7 @@ package io.weir.instance;
 
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelOption;
+import io.netty.handler.codec.http.HttpDecoderConfig;
 import io.netty.handler.codec.http2.DefaultHttp2WindowUpdateFrame;
 import io.netty.handler.codec.http2.Http2CodecUtil;
 import io.netty.handler.ssl.SslContext;
@@ -31,10 +32,11 @@ public final class Pool {
     static final String INFORMATIONAL_FILTER = "weir.informational";
 
     private static final String REFUSED_STREAM = "weir.refused-stream";
+    private static final String MISSING_BODY = "weir.missing-body";
 
     private static final AttributeKey<Boolean> IS_WIDE = AttributeKey.valueOf(Pool.class, "isWide");
 
-    private static final int MAX_ANSWER_HEAD_BYTES = 65_536;
+    private static final HttpDecoderConfig DECODER = new HttpDecoderConfig().setMaxHeaderSize(65_536);
     /**
      * The time for a TLS handshake, unless the connect time-out is longer: a handshake takes processor time
      * at both ends. A call gives up earlier if its deadline is shorter. The handshake then continues for the
@@ -46,6 +48,7 @@ public final class Pool {
 
     private final ConnectionProvider provider;
     private final HttpClient client;
+    private final Violations violations;
     private final int headroom;
     private final AtomicInteger maxConnections;
     private final AtomicReference<@Nullable ConnectionPoolMetrics> metrics = new AtomicReference<>();
@@ -68,7 +71,7 @@ public final class Pool {
             int permits,
             @Nullable SslContext tls,
             LoopResources loops) {
-        this(name, InstanceAddress.of(uri, 1), protocol, properties, permits, tls, loops, null);
+        this(name, InstanceAddress.of(uri, 1), protocol, properties, permits, tls, loops, null, new Violations(name));
     }
 
     /**
@@ -76,6 +79,7 @@ public final class Pool {
      *
      * @param target the instance's address
      * @param resolver resolves the target's host; null: Reactor Netty's
+     * @param violations counts what the instance sends against HTTP/1.1
      */
     public Pool(
             String name,
@@ -85,7 +89,9 @@ public final class Pool {
             int permits,
             @Nullable SslContext tls,
             LoopResources loops,
-            @Nullable AddressResolverGroup<InetSocketAddress> resolver) {
+            @Nullable AddressResolverGroup<InetSocketAddress> resolver,
+            Violations violations) {
+        this.violations = violations;
         this.headroom = properties.headroom();
         this.maxConnections = new AtomicInteger(permits + headroom);
         this.provider = ConnectionProvider.builder("weir-" + name)
@@ -110,10 +116,10 @@ public final class Pool {
                 .disableRetry(true)
                 .option(ChannelOption.CONNECT_TIMEOUT_MILLIS, connectMillis)
                 .option(ChannelOption.TCP_NODELAY, true)
-                .httpResponseDecoder(spec -> spec.maxHeaderSize(MAX_ANSWER_HEAD_BYTES))
                 .protocol(protocol(protocol, secure))
                 .doOnChannelInit((observer, channel, remote) -> {
                     if (protocol == UpstreamProtocol.HTTP1) {
+                        AnswerDecoder.install(channel, DECODER.clone(), violations);
                         dropInformational(channel);
                     }
                 });
@@ -123,7 +129,8 @@ public final class Pool {
                 dropInformational(stream.channel());
                 stream.channel()
                         .pipeline()
-                        .addBefore(NettyPipeline.ReactiveBridge, REFUSED_STREAM, new RefusedStream());
+                        .addBefore(NettyPipeline.ReactiveBridge, REFUSED_STREAM, new RefusedStream())
+                        .addBefore(NettyPipeline.ReactiveBridge, MISSING_BODY, new MissingBody());
                 widen(stream.channel().parent());
             });
         }
@@ -175,6 +182,11 @@ public final class Pool {
     /** The client. Each request through it uses one connection of this pool. */
     public HttpClient client() {
         return client;
+    }
+
+    /** What the backend has sent against HTTP/1.1. */
+    public Violations violations() {
+        return violations;
     }
 
     /** The limit on open connections. */

@@ -6,7 +6,10 @@ import io.weir.config.BackendProperties;
 import io.weir.instance.InstanceAddress;
 import io.weir.instance.Pool;
 import io.weir.instance.UpstreamProtocol;
+import io.weir.instance.Violations;
 import io.weir.limit.QueueingBulkhead;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BiFunction;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -18,6 +21,8 @@ public final class PoolFactory {
     private final LoopResources loops;
     private final BiFunction<String, UpstreamProtocol, SslContext> sslContexts;
     private final Function<String, Object> sslBundles;
+    /** By the backend's name: a backend's pools come and go, and its counts stay. */
+    private final Map<String, Violations> violations = new ConcurrentHashMap<>();
 
     /**
      * A factory.
@@ -48,7 +53,8 @@ public final class PoolFactory {
                 maxConcurrentExchanges(properties),
                 tls,
                 loops,
-                null);
+                null,
+                violations.computeIfAbsent(name, Violations::new));
     }
 
     /** An event loop for a task that belongs to no caller's connection. */

@@ -10,6 +10,7 @@ import io.weir.instance.AddressSource;
 import io.weir.instance.Instance;
 import io.weir.instance.Instances;
 import io.weir.instance.Pool;
+import io.weir.instance.Violations;
 import io.weir.limit.Limit;
 import io.weir.limit.LimitInForce;
 import io.weir.limit.LittlesLaw;
@@ -187,6 +188,14 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
         scope.gauge(Meters.POOL_CONNECTIONS, () -> parts.sum(Pool::idle), name, "idle");
         scope.gauge(Meters.POOL_PENDING, () -> parts.sum(Pool::pending), name);
         scope.gauge(Meters.POOL_LIMIT, () -> parts.sum(Pool::maxConnections), name);
+        for (Violations.Kind kind : Violations.Kind.values()) {
+            // All pools of a backend count together.
+            scope.counter(
+                    Meters.BACKEND_VIOLATIONS,
+                    () -> parts.instances().first().pool().violations().count(kind),
+                    name,
+                    kind.word());
+        }
     }
 
     private void limitMeters(LimitInForce shown) {

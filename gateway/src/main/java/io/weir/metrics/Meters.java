@@ -248,6 +248,14 @@ public enum Meters {
             "backend"),
     /** The limit of streams and WebSockets. */
     STREAMS_LIMIT("weir.streams.limit", Kind.GAUGE, null, "Limit of open streams and WebSockets.", "backend"),
+    /** What a backend sent against HTTP, for which only its connection was closed. */
+    BACKEND_VIOLATIONS(
+            "weir.backend.violations",
+            Kind.COUNTER,
+            null,
+            "Violations of HTTP by the backend, each of which ended a connection, but no call.",
+            "backend",
+            "kind"),
     /** Calls that slow callers hold up. */
     CALLS_MOVED(
             "weir.calls.moved",

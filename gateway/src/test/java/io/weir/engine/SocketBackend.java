@@ -10,6 +10,7 @@ import io.weir.instance.InstanceAddress;
 import io.weir.instance.Instances;
 import io.weir.instance.Pool;
 import io.weir.instance.UpstreamProtocol;
+import io.weir.instance.Violations;
 import io.weir.limit.LimitInForce;
 import io.weir.limit.LittlesLawProperties;
 import io.weir.limit.QueueingBulkhead;
@@ -67,7 +68,8 @@ final class SocketBackend implements AutoCloseable {
                 20,
                 null,
                 loops,
-                resolver);
+                resolver,
+                new Violations("orders"));
         BackendSettings settings = new BackendSettings(
                 "orders",
                 deadline.toNanos(),

@@ -10,6 +10,7 @@ import io.weir.authentication.TestAuthentication;
 import io.weir.engine.ExchangeOutcomes;
 import io.weir.engine.Route;
 import io.weir.faults.FaultType;
+import io.weir.instance.Violations;
 import io.weir.limit.Limit;
 import io.weir.limit.Priority;
 import io.weir.limit.QueueingBulkhead;
@@ -84,6 +85,7 @@ class MetersTest {
         words.addAll(Set.of("exported", "dropped", "failed"));
         words.addAll(Set.of("0.1.0", "25.0.1"));
         Stream.of(FaultType.values()).forEach(fault -> words.add(fault.word()));
+        Stream.of(Violations.Kind.values()).forEach(kind -> words.add(kind.word()));
         words.addAll(InstanceMeters.STATES);
         words.addAll(Set.of("orders-1:80", "orders-2:80", "answered"));
 

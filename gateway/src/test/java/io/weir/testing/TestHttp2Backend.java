@@ -179,6 +179,13 @@ public final class TestHttp2Backend implements AutoCloseable {
             channel.writeAndFlush(new DefaultHttp2HeadersFrame(answer, true));
         }
 
+        /** Begins an answer that announces a length, and ends it if {@code ends}. */
+        public void announce(int status, int length, boolean ends) {
+            Http2Headers answer =
+                    new DefaultHttp2Headers().status(Integer.toString(status)).setInt("content-length", length);
+            channel.writeAndFlush(new DefaultHttp2HeadersFrame(answer, ends));
+        }
+
         /** Sends bytes in one DATA frame. */
         public void write(byte... bytes) {
             channel.writeAndFlush(new DefaultHttp2DataFrame(Unpooled.wrappedBuffer(bytes), false));

@@ -1,0 +1,117 @@
+package io.weir.instance;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.weir.testing.Door;
+import io.weir.testing.TestCaller;
+import io.weir.testing.TestGateway;
+import io.weir.testing.TestHttp2Backend;
+import java.io.IOException;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** An HTTP/2 backend whose answer is not as long as it says never becomes a complete answer over HTTP/1.1. */
+class Http2AnswerLengthIT {
+
+    private static final String ORDERS = "orders";
+
+    private static TestHttp2Backend backend;
+    private static TestGateway gateway;
+
+    /** An answer with {@code content-length: 5}. */
+    private record Answer(String name, TestHttp2Backend.Behaviour behaviour) {
+
+        @Override
+        public String toString() {
+            return name;
+        }
+    }
+
+    @BeforeAll
+    static void start() {
+        backend = new TestHttp2Backend();
+        gateway = TestGateway.setup()
+                .withoutPauses()
+                .backend(ORDERS, backend.uri(), "protocol: h2", "deadline: 20s")
+                .route(ORDERS, ORDERS)
+                .start();
+    }
+
+    @BeforeEach
+    void calm() {
+        gateway.calm();
+    }
+
+    @AfterEach
+    void nothingIsHeld() throws IOException {
+        gateway.assertNothingHeld();
+        gateway.assertNeighbourUnharmed();
+    }
+
+    @AfterAll
+    static void stop() {
+        gateway.close();
+        backend.close();
+    }
+
+    static Stream<Arguments> wrong() {
+        return Stream.of(
+                        new Answer("ends with its head", stream -> stream.announce(200, 5, true)),
+                        new Answer("ends without a byte", stream -> {
+                            stream.announce(200, 5, false);
+                            stream.end();
+                        }),
+                        new Answer("is shorter", stream -> {
+                            stream.announce(200, 5, false);
+                            stream.write(new byte[3]);
+                            stream.end();
+                        }),
+                        new Answer("is longer", stream -> {
+                            stream.announce(200, 5, false);
+                            stream.write(new byte[7]);
+                            stream.end();
+                        }))
+                .flatMap(answer -> Stream.of(Door.values()).map(door -> Arguments.of(answer, door)));
+    }
+
+    @ParameterizedTest(name = "{0}, {1}")
+    @MethodSource("wrong")
+    void refusesAnAnswerOfAnotherLength(Answer answer, Door door) throws IOException {
+        backend.behave(answer.behaviour());
+
+        TestCaller.Answer refusal = TestCaller.get(gateway.port(), door.path(ORDERS, "1"));
+
+        assertThat(refusal.status()).isEqualTo(502);
+        assertThat(refusal.reason()).isEqualTo("connection-lost");
+        gateway.assertFed(ORDERS, 1, 1, 0);
+    }
+
+    @Door.Each
+    void passesOnTheLengthOfWhatAHeadWouldGet(Door door) throws IOException {
+        backend.behave(stream -> stream.announce(200, 5, true));
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            for (int i = 0; i < 2; i++) {
+                caller.send(TestCaller.head("HEAD", door.path(ORDERS, "1")));
+                TestCaller.Answer answer = caller.answer(true);
+
+                assertThat(answer.status()).isEqualTo(200);
+                assertThat(answer.header("content-length")).isEqualTo("5");
+            }
+        }
+    }
+
+    @Door.Each
+    void passesOnTheLengthOfWhatHasNotChanged(Door door) throws IOException {
+        backend.behave(stream -> stream.announce(304, 5, true));
+
+        TestCaller.Answer answer = TestCaller.get(gateway.port(), door.path(ORDERS, "1"));
+
+        assertThat(answer.status()).isEqualTo(304);
+    }
+}
