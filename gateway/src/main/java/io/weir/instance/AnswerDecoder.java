@@ -2,8 +2,10 @@ package io.weir.instance;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
+import io.netty.channel.ChannelConfig;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelPipeline;
+import io.netty.channel.ChannelPromise;
 import io.netty.handler.codec.http.HttpDecoderConfig;
 import io.netty.handler.codec.http.HttpMessage;
 import io.netty.handler.codec.http.HttpMethod;
@@ -16,6 +18,7 @@ import io.netty.handler.codec.http.HttpStatusClass;
 import io.netty.handler.codec.http.LastHttpContent;
 import io.netty.handler.ssl.SslCloseCompletionEvent;
 import io.netty.util.ReferenceCountUtil;
+import java.io.IOException;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import reactor.netty.Connection;
@@ -65,8 +68,16 @@ final class AnswerDecoder extends HttpResponseDecoder {
         pipeline.addAfter(NettyPipeline.HttpCodec, ENCODER, decoder.new Encoder());
     }
 
-    /** Notes the requests, and encodes them. */
+    /**
+     * Notes the requests, and encodes them.
+     *
+     * <p>A backend may answer before it has read the whole request, and close. Then a write fails although
+     * the answer has arrived and waits to be read. So a body that cannot be written is dropped, and what is
+     * read decides: an answer, or the end of the connection.
+     */
     private final class Encoder extends HttpRequestEncoder {
+
+        private boolean isBodyDropped;
 
         @Override
         protected void encode(ChannelHandlerContext context, Object message, List<Object> out) throws Exception {
@@ -74,6 +85,43 @@ final class AnswerDecoder extends HttpResponseDecoder {
                 method = request.method();
             }
             super.encode(context, message, out);
+        }
+
+        @Override
+        public void write(ChannelHandlerContext context, Object message, ChannelPromise promise) throws Exception {
+            if (message instanceof HttpRequest || isTunnel) {
+                isBodyDropped = false;
+                closeOnFailedWrite(context, true);
+                super.write(context, message, promise);
+            } else if (isBodyDropped) {
+                ReferenceCountUtil.release(message);
+                promise.trySuccess();
+            } else {
+                closeOnFailedWrite(context, false);
+                ChannelPromise part = context.newPromise();
+                part.addListener(_ -> written(context, part.cause(), promise));
+                super.write(context, message, part);
+            }
+        }
+
+        private static void closeOnFailedWrite(ChannelHandlerContext context, boolean closes) {
+            ChannelConfig config = context.channel().config();
+            if (config.isAutoClose() != closes) {
+                config.setAutoClose(closes);
+            }
+        }
+
+        private void written(ChannelHandlerContext context, @Nullable Throwable cause, ChannelPromise promise) {
+            if (cause == null) {
+                promise.trySuccess();
+            } else if (cause instanceof IOException) {
+                isBodyDropped = true;
+                Connection.from(context.channel()).markPersistent(false);
+                promise.trySuccess();
+            } else {
+                promise.tryFailure(cause);
+                context.close();
+            }
         }
     }
 
