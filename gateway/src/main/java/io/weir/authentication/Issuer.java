@@ -245,6 +245,11 @@ public final class Issuer {
         return keys.fetched();
     }
 
+    /** Fetches of keys since the start in which some keys could not be read, and were skipped. */
+    public long partialFetches() {
+        return keys.partial();
+    }
+
     /** Failed fetches of keys since the start. */
     public long failedFetches() {
         return keys.failed();

@@ -2,6 +2,7 @@ package io.weir.authentication;
 
 import com.nimbusds.jose.jwk.JWKSet;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
@@ -44,7 +45,10 @@ final class IssuerKeys {
     private final long unknownKeyNanos;
     private final AtomicReference<State> state;
     private final AtomicLong fetched = new AtomicLong();
+    private final AtomicLong partial = new AtomicLong();
     private final AtomicLong failed = new AtomicLong();
+    /** Of the last successful fetch. Only one is under way. */
+    private volatile List<String> skipped = List.of();
 
     /**
      * What is known of the keys, and of the fetches.
@@ -145,7 +149,7 @@ final class IssuerKeys {
         if (!state.compareAndSet(seen, seen.fetching(fetch))) {
             return null;
         }
-        CompletionStage<JWKSet> running;
+        CompletionStage<FetchedKeys> running;
         try {
             running = source.fetch();
         } catch (RuntimeException e) {
@@ -156,7 +160,7 @@ final class IssuerKeys {
         return fetch;
     }
 
-    private void end(KeyFetch fetch, @Nullable JWKSet keys, @Nullable Throwable failure) {
+    private void end(KeyFetch fetch, @Nullable FetchedKeys keys, @Nullable Throwable failure) {
         long now = nanoClock.getAsLong();
         State before = state.get();
         if (keys == null) {
@@ -164,9 +168,10 @@ final class IssuerKeys {
             State after = change(one -> one.failed(now, now + retryNanos(one.failures)));
             logFailure(before, after, failure);
         } else {
-            fetched.incrementAndGet();
+            (keys.skipped().isEmpty() ? fetched : partial).incrementAndGet();
+            logSkipped(keys.skipped());
             long nextAt = now + (long) (refreshNanos * (1 - JITTER * random.getAsDouble()));
-            logKeys(before, change(one -> one.fetched(keys, now, nextAt)));
+            logKeys(before, change(one -> one.fetched(keys.keys(), now, nextAt)));
         }
         fetch.end();
     }
@@ -191,6 +196,15 @@ final class IssuerKeys {
                             : "keeping " + after.keys.size() + " known keys");
         } else {
             log.debug("Keys of issuer {} still cannot be fetched ({})", name, describe(failure));
+        }
+    }
+
+    private void logSkipped(List<String> next) {
+        if (!next.equals(skipped)) {
+            skipped = next;
+            if (!next.isEmpty()) {
+                log.warn("Keys of issuer {} that cannot be read, and are skipped: {}", name, next);
+            }
         }
     }
 
@@ -229,9 +243,14 @@ final class IssuerKeys {
         return now.failures == 0 ? 0 : nanoClock.getAsLong() - now.failingSince;
     }
 
-    /** Successful fetches since the start. */
+    /** Fetches since the start in which all keys could be read. */
     long fetched() {
         return fetched.get();
+    }
+
+    /** Fetches since the start in which some keys could not be read. */
+    long partial() {
+        return partial.get();
     }
 
     /** Failed fetches since the start. */

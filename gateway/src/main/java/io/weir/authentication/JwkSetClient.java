@@ -1,5 +1,6 @@
 package io.weir.authentication;
 
+import com.nimbusds.jose.jwk.JWK;
 import com.nimbusds.jose.jwk.JWKSet;
 import com.nimbusds.jose.jwk.KeyUse;
 import com.nimbusds.jose.util.JSONObjectUtils;
@@ -12,6 +13,9 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.text.ParseException;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
@@ -44,14 +48,14 @@ final class JwkSetClient implements KeySource {
     }
 
     @Override
-    public CompletionStage<JWKSet> fetch() {
+    public CompletionStage<FetchedKeys> fetch() {
         URI known = jwkSetUri;
         return known == null
                 ? get(configurationUri()).thenApply(this::jwkSetUri).thenCompose(this::keys)
                 : keys(known);
     }
 
-    private CompletableFuture<JWKSet> keys(URI uri) {
+    private CompletableFuture<FetchedKeys> keys(URI uri) {
         return get(uri).thenApply(text -> parse(uri, text));
     }
 
@@ -103,20 +107,50 @@ final class JwkSetClient implements KeySource {
     }
 
     /**
-     * The public keys for signatures. A set without any is an error, not a withdrawal of all keys: an issuer
-     * that is being set up answers so.
+     * The public keys for signatures, read one by one: an issuer may add a key of a kind that is not known
+     * here. A set without any is an error, not a withdrawal of all keys: an issuer that is being set up
+     * answers so.
      */
-    static JWKSet parse(URI uri, String text) {
+    static FetchedKeys parse(URI uri, String text) {
         try {
-            JWKSet usable = new JWKSet(JWKSet.parse(text).toPublicJWKSet().getKeys().stream()
-                    .filter(key -> key.getKeyUse() == null || KeyUse.SIGNATURE.equals(key.getKeyUse()))
-                    .toList());
-            if (usable.isEmpty()) {
-                throw new IOException(uri + " has no public key for signatures");
+            List<Object> described = JSONObjectUtils.getJSONArray(JSONObjectUtils.parse(text), "keys");
+            if (described == null) {
+                throw new IOException(uri + " has no member keys");
             }
-            return usable;
+            List<JWK> usable = new ArrayList<>();
+            List<String> skipped = new ArrayList<>();
+            for (Object one : described) {
+                try {
+                    JWK key = JWK.parse(JSONObjectUtils.toJSONString(asObject(one)))
+                            .toPublicJWK();
+                    // A symmetric key has no public one.
+                    if (key != null && (key.getKeyUse() == null || KeyUse.SIGNATURE.equals(key.getKeyUse()))) {
+                        usable.add(key);
+                    }
+                } catch (ParseException | RuntimeException e) {
+                    skipped.add(kid(one) + ": " + e.getMessage());
+                }
+            }
+            if (usable.isEmpty()) {
+                throw new IOException(uri + " has no public key for signatures"
+                        + (skipped.isEmpty() ? "" : ", and others that cannot be read: " + skipped));
+            }
+            return new FetchedKeys(new JWKSet(usable), skipped);
         } catch (ParseException | IOException e) {
             throw new CompletionException(e);
         }
+    }
+
+    @SuppressWarnings("unchecked") // The names in a JSON object are strings.
+    private static Map<String, Object> asObject(@Nullable Object one) throws ParseException {
+        if (!(one instanceof Map)) {
+            throw new ParseException("no JSON object", 0);
+        }
+        return (Map<String, Object>) one;
+    }
+
+    private static String kid(@Nullable Object one) {
+        Object kid = one instanceof Map<?, ?> key ? key.get("kid") : null;
+        return kid == null ? "a key without kid" : String.valueOf(kid);
     }
 }

@@ -1,6 +1,5 @@
 package io.weir.authentication;
 
-import com.nimbusds.jose.jwk.JWKSet;
 import java.util.concurrent.CompletionStage;
 
 /** Fetches the set of keys of an issuer. */
@@ -8,5 +7,5 @@ import java.util.concurrent.CompletionStage;
 interface KeySource {
 
     /** Begins a fetch. It ends in a bounded time, with the keys or with an exception. */
-    CompletionStage<JWKSet> fetch();
+    CompletionStage<FetchedKeys> fetch();
 }

@@ -78,6 +78,8 @@ public final class HopByHop {
             "traceparent",
             "tracestate",
             "trailer",
+            // Without it, the request would lose its body. It is removed later, by its own name.
+            "transfer-encoding",
             "vary",
             "via",
             "www-authenticate",

@@ -12,9 +12,10 @@ import org.jspecify.annotations.Nullable;
  * characters that a URI cannot contain ({@code "<>[]^`{|}}) are encoded, slashes are merged, and dot segments
  * are removed (RFC 3986, 5.2.4 and 6.2.2), with effect in this order: decode, merge, remove. Targets that
  * only attackers send are refused: {@code ..} above the root; dot segments with parameters ({@code /..;/},
- * which servlet containers read as dot segments); malformed encoding; control characters; backslashes; raw
- * characters that are not visible ASCII; encoded slashes or backslashes unless they are allowed. Dot segments
- * beside encoded slashes are refused even if encoded slashes are allowed.
+ * which servlet containers read as dot segments); segments of parameters only ({@code /;/}, which they read
+ * as an empty segment, and drop), except the last one; malformed encoding; control characters; backslashes;
+ * raw characters that are not visible ASCII; encoded slashes or backslashes unless they are allowed. Dot
+ * segments beside encoded slashes are refused even if encoded slashes are allowed.
  *
  * <p>The query is forwarded unchanged, because signatures cover it, except that {@link TargetEncoder} has
  * encoded characters that no URI may contain. Characters that would break a request line are refused. So is a
@@ -206,14 +207,16 @@ public final class RequestTarget {
         }
     }
 
-    /** Whether a segment may be a dot segment, or is empty and not the last one. */
+    /**
+     * Whether a segment may be a dot segment, or is empty and not the last, or has nothing but parameters.
+     */
     private static boolean needsNormalisation(String target, int segment) {
         if (segment == target.length()) {
             return false;
         }
         char first = target.charAt(segment);
         if (first != '.') {
-            return first == '/';
+            return first == '/' || first == ';';
         }
         int i = segment + 1;
         if (i < target.length() && target.charAt(i) == '.') {
@@ -337,7 +340,7 @@ public final class RequestTarget {
         private boolean removeRedundantSegment(int start, int at) {
             int segment = start + 1;
             int length = out.length() - segment;
-            refuseHiddenDots(segment, at);
+            refuseHiddenSegments(segment, at);
             if (length == 0 || (length == 1 && out.charAt(segment) == '.')) {
                 out.setLength(start);
                 return true;
@@ -353,14 +356,18 @@ public final class RequestTarget {
         }
 
         /**
-         * Refuses segments that are dot segments once parameters are ignored or encoded slashes are decoded.
+         * Refuses segments that are dot segments, or are empty, once parameters are ignored or encoded
+         * slashes are decoded.
          */
-        private void refuseHiddenDots(int segment, int at) {
+        private void refuseHiddenSegments(int segment, int at) {
             int part = segment;
             int nameEnd = -1;
             for (int i = segment; i <= out.length(); i++) {
                 boolean slash = isEncodedSlash(i);
                 if (slash || i == out.length()) {
+                    if (nameEnd == part && (slash || at < end)) {
+                        throw refused(at, "no segment that consists of parameters only");
+                    }
                     boolean hidden = nameEnd >= 0 || slash || part != segment;
                     if (hidden && isDots(part, nameEnd >= 0 ? nameEnd : i)) {
                         throw refused(at, "no dot segment with parameters or encoded slashes");

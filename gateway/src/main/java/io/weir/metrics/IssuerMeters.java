@@ -39,6 +39,7 @@ public final class IssuerMeters {
         scope.gauge(Meters.ISSUER_KEYS, issuer::keyCount, name);
         scope.gauge(Meters.ISSUER_FAILING, () -> issuer.failingNanos() / NANOS_PER_SECOND, name);
         scope.counter(Meters.ISSUER_FETCHES, issuer::fetched, name, "fetched");
+        scope.counter(Meters.ISSUER_FETCHES, issuer::partialFetches, name, "partial");
         scope.counter(Meters.ISSUER_FETCHES, issuer::failedFetches, name, "failed");
         scope.counter(Meters.TOKENS, issuer::cachedTokens, name, "cached");
         scope.counter(Meters.TOKENS, issuer::verifiedTokens, name, "verified");

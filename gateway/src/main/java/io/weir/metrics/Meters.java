@@ -605,7 +605,8 @@ public enum Meters {
             "weir.issuer.fetches",
             Kind.COUNTER,
             null,
-            "Fetches of the keys of an issuer of tokens, by result: fetched, failed.",
+            "Fetches of the keys of an issuer of tokens, by result: fetched, partial (some keys cannot be read, and are"
+                    + " skipped), failed.",
             "issuer",
             "result"),
     /** Tokens of callers. */

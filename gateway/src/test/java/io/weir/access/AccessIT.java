@@ -14,6 +14,7 @@ import io.weir.testing.TestCaller;
 import io.weir.testing.TestGateway;
 import io.weir.testing.TestWebSocket;
 import java.io.IOException;
+import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.BeforeAll;
@@ -68,6 +69,18 @@ class AccessIT extends OneBackendTests {
         assertRefused(gateway, door, "inside", door.path("inside", "4"), denied, Reason.FORBIDDEN);
         assertRefused(gateway, door, "inside", door.path("inside", "5"), direct, Reason.FORBIDDEN);
         assertRefused(gateway, door, "inside", door.path("inside", "6"), disguised, Reason.FORBIDDEN);
+        assertThat(received.get()).isEqualTo(before);
+    }
+
+    /** Servlet containers drop parameters, and then empty segments. */
+    @Door.Each
+    void refusesPathsThatABackendWouldReadAsThoseOfTheRoute(Door door) throws IOException {
+        int before = received.get();
+        for (String prefix : List.of("/;", "/;a=1", "//;", "/a/;/..")) {
+            TestCaller.Answer answer = TestCaller.get(gateway.port(), prefix + door.path("inside", "3"));
+
+            assertRefused(answer, Reason.BAD_REQUEST);
+        }
         assertThat(received.get()).isEqualTo(before);
     }
 

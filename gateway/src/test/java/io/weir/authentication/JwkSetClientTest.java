@@ -4,6 +4,7 @@ import static io.weir.testing.Patience.PATIENCE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import com.nimbusds.jose.jwk.JWK;
 import com.nimbusds.jose.jwk.JWKSet;
 import com.nimbusds.jose.jwk.OctetSequenceKey;
 import com.sun.net.httpserver.HttpServer;
@@ -25,6 +26,8 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class JwkSetClientTest {
 
@@ -59,7 +62,7 @@ class JwkSetClientTest {
         });
     }
 
-    private JWKSet fetch(@Nullable String jwkSetUri, String issuer, Duration timeout) throws Exception {
+    private FetchedKeys fetched(@Nullable String jwkSetUri, String issuer, Duration timeout) throws Exception {
         IssuerProperties properties = new IssuerProperties(
                 issuer,
                 jwkSetUri == null ? null : URI.create(jwkSetUri),
@@ -75,6 +78,10 @@ class JwkSetClientTest {
                 .get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
     }
 
+    private JWKSet fetch(@Nullable String jwkSetUri, String issuer, Duration timeout) throws Exception {
+        return fetched(jwkSetUri, issuer, timeout).keys();
+    }
+
     private JWKSet fetchKeys() throws Exception {
         return fetch(base + "/keys", "https://id.example", Duration.ofSeconds(20));
     }
@@ -88,6 +95,37 @@ class JwkSetClientTest {
         JWKSet fetched = fetchKeys();
 
         assertThat(fetched.getKeys()).hasSize(2).noneMatch(key -> key.isPrivate());
+    }
+
+    /** Each beside a key that can be read. */
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "null",
+                "\"text\"",
+                "{}",
+                "{\"kid\":\"odd\",\"kty\":\"EC\",\"crv\":\"P-999\",\"x\":\"AA\",\"y\":\"AA\"}",
+                "{\"kid\":\"odd\",\"kty\":\"post-quantum\"}",
+                "{\"kid\":\"odd\",\"kty\":\"RSA\",\"n\":\"AA\",\"e\":\"AQAB\",\"x5c\":[\"broken\"]}",
+                "{\"kid\":\"odd\",\"kty\":\"RSA\",\"n\":7,\"e\":\"AQAB\"}",
+                "{\"kid\":\"odd\",\"kty\":\"RSA\",\"n\":\"AA\",\"e\":\"AQAB\",\"key_ops\":[\"a\",null]}",
+            })
+    void skipsAKeyThatItCannotRead(String odd) throws Exception {
+        String good = TestIssuer.FIRST.toPublicJWK().toJSONString();
+        serve("/keys", 200, "{\"keys\":[" + odd + "," + good + "]}");
+
+        FetchedKeys fetched = fetched(base + "/keys", "https://id.example", Duration.ofSeconds(20));
+
+        assertThat(fetched.keys().getKeys()).extracting(JWK::getKeyID).contains(TestIssuer.FIRST.getKeyID());
+        assertThat(fetched.keys().size() + fetched.skipped().size()).isEqualTo(2);
+    }
+
+    @Test
+    void saysWhatIsWrongIfNoKeyCanBeRead() {
+        serve("/keys", 200, "{\"keys\":[{\"kid\":\"odd\",\"kty\":\"EC\",\"crv\":\"P-999\"}]}");
+
+        assertThatThrownBy(this::fetchKeys)
+                .hasMessageContaining("has no public key for signatures, and others that cannot be read: [odd: ");
     }
 
     @Test

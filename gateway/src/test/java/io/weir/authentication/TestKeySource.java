@@ -10,17 +10,17 @@ import java.util.concurrent.CompletionStage;
 /** A source whose fetches the test ends. */
 final class TestKeySource implements KeySource {
 
-    final List<CompletableFuture<JWKSet>> fetches = new ArrayList<>();
+    final List<CompletableFuture<FetchedKeys>> fetches = new ArrayList<>();
 
     @Override
-    public CompletionStage<JWKSet> fetch() {
-        CompletableFuture<JWKSet> fetch = new CompletableFuture<>();
+    public CompletionStage<FetchedKeys> fetch() {
+        CompletableFuture<FetchedKeys> fetch = new CompletableFuture<>();
         fetches.add(fetch);
         return fetch;
     }
 
     void answer(JWKSet keys) {
-        fetches.getLast().complete(keys);
+        fetches.getLast().complete(new FetchedKeys(keys, List.of()));
     }
 
     void fail() {

@@ -115,6 +115,16 @@ class HopByHopTest {
                 .isEqualTo(!connection.toLowerCase(Locale.ROOT).contains("x-one"));
     }
 
+    @ParameterizedTest
+    @ValueSource(strings = {"Transfer-Encoding", "Content-Length", "Host", "Trailer", "TE"})
+    void keepsWhatFramesAMessageAlthoughConnectionNamesIt(String name) {
+        headers.add("Connection", name + ", keep-alive").add(name, "1");
+
+        HopByHop.stripNamed(headers);
+
+        assertThat(headers.get(name)).isEqualTo("1");
+    }
+
     @Test
     void keepsOtherFieldsInTheirOrder() {
         headers.add("A", "1").add("Connection", "keep-alive").add("B", "2").add("a", "3");

@@ -392,6 +392,28 @@ class BackendFaultsIT {
     }
 
     @Door.Each
+    void forwardsTheBodyOfARequestWhoseConnectionNamesItsFraming(Door door) throws IOException {
+        backend.behave((request, conversation) -> conversation.answer(200, "read " + conversation.drain(request)));
+        String framing = "Connection: keep-alive, ";
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            for (int i = 0; i < 2; i++) {
+                caller.send(TestCaller.head(
+                        "POST",
+                        door.path(BACKEND, "chunked"),
+                        framing + "transfer-encoding",
+                        "Transfer-Encoding: chunked"));
+                caller.send("5\r\nabcde\r\n0\r\n\r\n");
+                assertThat(caller.answer().text()).isEqualTo("read 5");
+                caller.send(TestCaller.head(
+                        "POST", door.path(BACKEND, "length"), framing + "content-length", "Content-Length: 3"));
+                caller.send("abc");
+                assertThat(caller.answer().text()).isEqualTo("read 3");
+            }
+        }
+        gateway.assertFed(BACKEND, 4, 0, 0);
+    }
+
+    @Door.Each
     void continuesTheUploadDuringTheAnswer(Door door) throws IOException {
         backend.behave((request, conversation) -> {
             conversation.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nbegun\r\n");

@@ -80,7 +80,7 @@ class MetersTest {
         words.addAll(Set.of("allowed", "denied", "acquired", "idle", "direct", "heap"));
         words.addAll(Set.of("applied", "unchanged", "refused"));
         words.addAll(Set.of("edge", "key", "ssl"));
-        words.addAll(Set.of("corp", "cached", "verified", "fetched"));
+        words.addAll(Set.of("corp", "cached", "verified", "fetched", "partial"));
         words.addAll(Set.of("critical", "normal", "sheddable"));
         words.addAll(Set.of("exported", "dropped", "failed"));
         words.addAll(Set.of("0.1.0", "25.0.1"));
