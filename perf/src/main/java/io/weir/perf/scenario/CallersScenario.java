@@ -53,7 +53,8 @@ record CallersScenario(Scenario.Options options) {
               backends:
                 # Calls that find no permit fail after half of it.
                 shop: { deadline: 8s }
-                limited: { bulkhead: { max-concurrent-calls: 25, max-wait-duration: 10s } }
+                # Room for a burst of what the rate limit lets through, not for all that the one caller sends.
+                limited: { bulkhead: { max-concurrent-calls: 25, queue-capacity: 300, max-wait-duration: 10s } }
               # Twice what all others send together in a quick run.
               routes: { limited: { rate-limit: { permits: 200 } } }
             """;
