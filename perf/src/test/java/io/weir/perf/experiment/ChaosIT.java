@@ -29,11 +29,11 @@ import org.junit.jupiter.api.parallel.ResourceLock;
 /**
  * A chaos run against a deployed gateway whose backend is WireMock. The run holds for a route with its
  * protections, and fails for one without breaker and deadline. Both are measured at the same time, beside
- * those of {@code ScenarioIT} that do not have the same lock.
+ * the calm ones of {@code ScenarioIT}.
  */
 @Tag("full")
 @Execution(ExecutionMode.CONCURRENT)
-@ResourceLock("a scenario of callers")
+@ResourceLock("a busy scenario")
 @ResourceLock(ContainmentIT.BUILT_JARS)
 class ChaosIT {
 
