@@ -1,6 +1,7 @@
 package io.weir.authentication;
 
 import com.nimbusds.jose.JWSHeader;
+import com.nimbusds.jose.util.Base64URL;
 import com.nimbusds.jwt.SignedJWT;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.util.AsciiString;
@@ -119,6 +120,9 @@ public final class AuthenticationRule {
             // The parser fails in several ways: the header null is a NullPointerException.
             return AuthenticationRefusal.invalid("not a signed JSON web token");
         }
+        if (!hasOneSpelling(token)) {
+            return AuthenticationRefusal.invalid("signature not in base64url");
+        }
         TokenVerdict verdict = null;
         for (Issuer issuer : issuers) {
             // The same issuer may be configured twice, such as for two audiences.
@@ -128,6 +132,16 @@ public final class AuthenticationRule {
             }
         }
         return verdict == null ? AuthenticationRefusal.invalid("of an issuer that the route does not accept") : verdict;
+    }
+
+    /**
+     * Whether the signature is spelt as RFC 7515 says. The decoder skips other characters and unused bits, so
+     * that one token would have any number of spellings, and a list of revoked tokens would miss it. The
+     * signature covers the spelling of the other parts.
+     */
+    private static boolean hasOneSpelling(String token) {
+        String signature = token.substring(token.lastIndexOf('.') + 1);
+        return Base64URL.encode(new Base64URL(signature).decode()).toString().equals(signature);
     }
 
     private TokenVerdict checkClaims(VerifiedToken token) {

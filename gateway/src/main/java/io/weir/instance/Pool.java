@@ -94,7 +94,7 @@ public final class Pool {
         this.violations = violations;
         this.headroom = properties.headroom();
         this.maxConnections = new AtomicInteger(permits + headroom);
-        this.provider = ConnectionProvider.builder("weir-" + name)
+        ConnectionProvider.Builder connections = ConnectionProvider.builder("weir-" + name)
                 .maxConnections(maxConnections.get())
                 .allocationStrategy(new ResizableAllocation(maxConnections))
                 // Requests wait for permits, not for connections. This bound covers the moment between the
@@ -105,8 +105,14 @@ public final class Pool {
                 .maxLifeTime(properties.maxLife())
                 .evictInBackground(EVICTION_INTERVAL)
                 .lifo()
-                .metrics(true, () -> new MetricsReceiver(metrics))
-                .build();
+                .metrics(true, () -> new MetricsReceiver(metrics));
+        if (protocol == UpstreamProtocol.H2) {
+            // It replaces the builder's own limits of time.
+            connections.evictionPredicate((connection, use) -> SilentConnection.isSilent(connection.channel())
+                    || use.idleTime() >= properties.maxIdle().toMillis()
+                    || use.lifeTime() >= properties.maxLife().toMillis());
+        }
+        this.provider = connections.build();
         boolean secure = target.isSecure();
         InetSocketAddress address = target.socketAddress();
         int connectMillis = Math.toIntExact(properties.connectTimeout().toMillis());
@@ -121,6 +127,8 @@ public final class Pool {
                     if (protocol == UpstreamProtocol.HTTP1) {
                         AnswerDecoder.install(channel, DECODER.clone(), violations);
                         dropInformational(channel);
+                    } else {
+                        SilentConnection.watch(channel, properties.connectTimeout());
                     }
                 });
         if (protocol == UpstreamProtocol.H2) {

@@ -27,6 +27,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class AuthenticationRuleTest {
 
@@ -105,6 +106,31 @@ class AuthenticationRuleTest {
         assertThat(describe(rule().check(new DefaultHttpHeaders()
                         .add("authorization", "bearer  " + TestIssuer.token(TestIssuer.FIRST, NOW)))))
                 .isEqualTo("accepted alice");
+    }
+
+    /** The decoder skips such characters: a token would have any number of spellings. */
+    @ParameterizedTest
+    @ValueSource(strings = {"!", "=", "==", "*", "~", "+"})
+    void refusesCharactersBesideTheSignature(String extra) {
+        know(TestIssuer.FIRST);
+        String token = TestIssuer.token(TestIssuer.FIRST, NOW);
+
+        assertThat(verdict(token + extra)).isEqualTo(invalid("signature not in base64url"));
+        assertThat(verdict(token.substring(0, token.length() - 5) + extra + token.substring(token.length() - 5)))
+                .isEqualTo(invalid("signature not in base64url"));
+        assertThat(verdict(token)).isEqualTo("accepted alice");
+    }
+
+    /** The last character of 256 bytes has four bits without a meaning. */
+    @Test
+    void refusesASignatureWithOtherUnusedBits() {
+        know(TestIssuer.FIRST);
+        String token = TestIssuer.token(TestIssuer.FIRST, NOW);
+        String alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+        char last = alphabet.charAt(alphabet.indexOf(token.charAt(token.length() - 1)) + 1);
+
+        assertThat(verdict(token.substring(0, token.length() - 1) + last))
+                .isEqualTo(invalid("signature not in base64url"));
     }
 
     @Test

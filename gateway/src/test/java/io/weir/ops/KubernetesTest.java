@@ -289,6 +289,12 @@ class KubernetesTest {
         assertThat(yaml(RULE).at("/spec/groups")).isEqualTo(groups);
     }
 
+    /** A Service named server would set SERVER_PORT. */
+    @Test
+    void noVariablesOfServicesReachTheGateway() throws IOException {
+        assertThat(pod().getEnableServiceLinks()).isFalse();
+    }
+
     @Test
     void gracePeriodIsLongerThanTheDrain() throws IOException {
         PodSpec pod = pod();
