@@ -153,13 +153,9 @@ final class AnswerDecoder extends HttpResponseDecoder {
             isInformational = answer.status().codeClass() == HttpStatusClass.INFORMATIONAL && !switches;
             isTunnel = switches;
         }
-        if (message instanceof LastHttpContent last && !isInformational && !isTunnel) {
-            if (isClosing) {
-                method = null;
-            } else {
-                end = last;
-                out.remove(index);
-            }
+        if (message instanceof LastHttpContent last && !isInformational && !isTunnel && !isClosing) {
+            end = last;
+            out.remove(index);
         }
     }
 

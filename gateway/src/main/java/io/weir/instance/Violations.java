@@ -2,6 +2,7 @@ package io.weir.instance;
 
 import java.util.EnumMap;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.atomic.LongAdder;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -48,7 +49,7 @@ public final class Violations {
 
     /** The number of violations of a kind. */
     public long count(Kind kind) {
-        return adder(kind).sum();
+        return Objects.requireNonNull(counts.get(kind)).sum();
     }
 
     /**
@@ -57,26 +58,18 @@ public final class Violations {
      * @param instance the address of the backend's instance
      */
     void add(Kind kind, Object instance) {
-        LongAdder adder = adder(kind);
+        LongAdder adder = Objects.requireNonNull(counts.get(kind));
         // Benign: of two that are the first at once, both are logged.
         boolean isFirst = adder.sum() == 0;
         adder.increment();
         if (isFirst) {
             log.warn(
                     "Backend {}, {}: {}. Its connection was closed, and no caller was affected. Further ones are only"
-                            + " counted: weir_backend_violations_total{{kind=\"{}\"}}",
+                            + " counted: weir_backend_violations_total, kind {}",
                     backend,
                     instance,
                     kind.text,
                     kind.word);
         }
-    }
-
-    private LongAdder adder(Kind kind) {
-        LongAdder adder = counts.get(kind);
-        if (adder == null) {
-            throw new IllegalStateException("no counter of " + kind);
-        }
-        return adder;
     }
 }
