@@ -121,8 +121,7 @@ final class JwkSetClient implements KeySource {
             List<String> skipped = new ArrayList<>();
             for (Object one : described) {
                 try {
-                    JWK key = JWK.parse(JSONObjectUtils.toJSONString(asObject(one)))
-                            .toPublicJWK();
+                    JWK key = JWK.parse(asObject(one)).toPublicJWK();
                     // A symmetric key has no public one.
                     if (key != null && (key.getKeyUse() == null || KeyUse.SIGNATURE.equals(key.getKeyUse()))) {
                         usable.add(key);

@@ -9,7 +9,11 @@ import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
 
+@ExtendWith(OutputCaptureExtension.class)
 class IssuerKeysTest {
 
     static final IssuerProperties PROPERTIES = new IssuerProperties(
@@ -49,6 +53,19 @@ class IssuerKeysTest {
 
         assertThat(keys.inForce()).isSameAs(NEXT_KEYS);
         assertThat(keys.fetched()).isEqualTo(2);
+    }
+
+    @Test
+    void usesTheOthersIfSomeKeysCannotBeReadAndSaysSoOnce(CapturedOutput output) {
+        for (int i = 0; i < 3; i++) {
+            pass(Duration.ofMinutes(5));
+            source.answer(KEYS, "odd: unknown curve");
+        }
+
+        assertThat(keys.inForce()).isSameAs(KEYS);
+        assertThat(keys.partial()).isEqualTo(3);
+        assertThat(keys.fetched() + keys.failed()).isZero();
+        assertThat(output.getOut()).containsOnlyOnce("cannot be read, and are skipped: [odd: unknown curve]");
     }
 
     @Test

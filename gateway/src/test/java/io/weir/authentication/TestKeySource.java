@@ -19,8 +19,8 @@ final class TestKeySource implements KeySource {
         return fetch;
     }
 
-    void answer(JWKSet keys) {
-        fetches.getLast().complete(new FetchedKeys(keys, List.of()));
+    void answer(JWKSet keys, String... skipped) {
+        fetches.getLast().complete(new FetchedKeys(keys, List.of(skipped)));
     }
 
     void fail() {
