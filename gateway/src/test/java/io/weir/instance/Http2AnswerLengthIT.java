@@ -3,13 +3,13 @@ package io.weir.instance;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.weir.testing.Door;
+import io.weir.testing.OneGatewayTests;
 import io.weir.testing.TestCaller;
 import io.weir.testing.TestGateway;
 import io.weir.testing.TestHttp2Backend;
 import java.io.IOException;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -17,12 +17,11 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** An HTTP/2 backend whose answer is not as long as it says never becomes a complete answer over HTTP/1.1. */
-class Http2AnswerLengthIT {
+class Http2AnswerLengthIT extends OneGatewayTests {
 
     private static final String ORDERS = "orders";
 
     private static TestHttp2Backend backend;
-    private static TestGateway gateway;
 
     /** An answer with {@code content-length: 5}. */
     private record Answer(String name, TestHttp2Backend.Behaviour behaviour) {
@@ -46,12 +45,6 @@ class Http2AnswerLengthIT {
     @BeforeEach
     void calm() {
         gateway.calm();
-    }
-
-    @AfterEach
-    void nothingIsHeld() throws IOException {
-        gateway.assertNothingHeld();
-        gateway.assertNeighbourUnharmed();
     }
 
     @AfterAll
@@ -85,7 +78,7 @@ class Http2AnswerLengthIT {
     void refusesAnAnswerOfAnotherLength(Answer answer, Door door) throws IOException {
         backend.behave(answer.behaviour());
 
-        TestCaller.Answer refusal = TestCaller.get(gateway.port(), door.path(ORDERS, "1"));
+        TestCaller.Answer refusal = get(door, ORDERS, "1");
 
         assertThat(refusal.status()).isEqualTo(502);
         assertThat(refusal.reason()).isEqualTo("connection-lost");
@@ -110,7 +103,7 @@ class Http2AnswerLengthIT {
     void passesOnTheLengthOfWhatHasNotChanged(Door door) throws IOException {
         backend.behave(stream -> stream.announce(304, 5, true));
 
-        TestCaller.Answer answer = TestCaller.get(gateway.port(), door.path(ORDERS, "1"));
+        TestCaller.Answer answer = get(door, ORDERS, "1");
 
         assertThat(answer.status()).isEqualTo(304);
     }

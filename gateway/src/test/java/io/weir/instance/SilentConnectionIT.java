@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.weir.testing.Door;
-import io.weir.testing.TestCaller;
+import io.weir.testing.OneGatewayTests;
 import io.weir.testing.TestGateway;
 import io.weir.testing.TestServer;
 import java.io.IOException;
@@ -14,11 +14,11 @@ import java.io.OutputStream;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import reactor.core.publisher.Mono;
@@ -26,14 +26,13 @@ import reactor.netty.http.HttpProtocol;
 import reactor.netty.http.server.HttpServer;
 
 /** The path of an HTTP/2 connection dies without a FIN; the backend is healthy, and takes new connections. */
-class SilentConnectionIT {
+class SilentConnectionIT extends OneGatewayTests {
 
     private static final String ORDERS = "orders";
 
     private static final AtomicInteger delayMillis = new AtomicInteger();
     private static TestServer server;
     private static Path path;
-    private static TestGateway gateway;
 
     /** A path through the network, which can forget its present connections. */
     private static final class Path implements AutoCloseable {
@@ -98,7 +97,7 @@ class SilentConnectionIT {
     static void start() throws IOException {
         server = TestServer.start(HttpServer.create()
                 .protocol(HttpProtocol.H2C)
-                .handle((request, response) -> Mono.delay(java.time.Duration.ofMillis(delayMillis.get()))
+                .handle((request, response) -> Mono.delay(Duration.ofMillis(delayMillis.get()))
                         .then(response.sendString(Mono.just("ok")).then())));
         path = new Path(server.port());
         gateway = TestGateway.setup()
@@ -119,12 +118,6 @@ class SilentConnectionIT {
         gateway.calm();
     }
 
-    @AfterEach
-    void nothingIsHeld() throws IOException {
-        gateway.assertNothingHeld();
-        gateway.assertNeighbourUnharmed();
-    }
-
     @AfterAll
     static void stop() throws IOException {
         gateway.close();
@@ -133,7 +126,7 @@ class SilentConnectionIT {
     }
 
     private static int status(Door door) throws IOException {
-        return TestCaller.get(gateway.port(), door.path(ORDERS, "1")).status();
+        return get(door, ORDERS, "1").status();
     }
 
     @Door.Each

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.netty.pkitesting.CertificateBuilder;
 import io.netty.pkitesting.X509Bundle;
 import io.weir.testing.Door;
+import io.weir.testing.OneGatewayTests;
 import io.weir.testing.TestCaller;
 import io.weir.testing.TestGateway;
 import java.io.IOException;
@@ -15,7 +16,6 @@ import java.nio.charset.StandardCharsets;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLSocket;
 import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 
@@ -23,13 +23,12 @@ import org.junit.jupiter.api.BeforeEach;
  * An answer over TLS that ends with its connection is complete only if the backend has ended TLS in order
  * (RFC 9112, 9.8).
  */
-class TlsAnswerEndIT {
+class TlsAnswerEndIT extends OneGatewayTests {
 
     private static final String ORDERS = "orders";
 
     private static ServerSocket server;
     private static SSLContext tls;
-    private static TestGateway gateway;
     private static volatile String answer = "";
     private static volatile boolean endsInOrder;
 
@@ -60,12 +59,6 @@ class TlsAnswerEndIT {
     @BeforeEach
     void calm() {
         gateway.calm();
-    }
-
-    @AfterEach
-    void nothingIsHeld() throws IOException {
-        gateway.assertNothingHeld();
-        gateway.assertNeighbourUnharmed();
     }
 
     @AfterAll
@@ -104,7 +97,7 @@ class TlsAnswerEndIT {
     }
 
     private static TestCaller.Answer ask(Door door) throws IOException {
-        return TestCaller.get(gateway.port(), door.path(ORDERS, "1"));
+        return get(door, ORDERS, "1");
     }
 
     @Door.Each

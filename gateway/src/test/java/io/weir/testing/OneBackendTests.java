@@ -1,30 +1,12 @@
 package io.weir.testing;
 
-import java.io.IOException;
 import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
 
-/**
- * Tests of one gateway in front of one backend, which a subclass starts. After each test nothing is held and
- * the neighbour is served.
- */
-public abstract class OneBackendTests {
+/** Tests of one gateway in front of one backend, both of which a subclass starts. */
+public abstract class OneBackendTests extends OneGatewayTests {
 
     @SuppressWarnings("NullAway.Init") // Set by the subclass, before all tests.
     protected static TestBackend backend;
-
-    @SuppressWarnings("NullAway.Init")
-    protected static TestGateway gateway;
-
-    protected static TestCaller.Answer get(Door door, String route, String rest, String... fields) throws IOException {
-        return TestCaller.get(gateway.port(), door.path(route, rest), fields);
-    }
-
-    @AfterEach
-    protected void nothingIsHeld() throws IOException {
-        gateway.assertNothingHeld();
-        gateway.assertNeighbourUnharmed();
-    }
 
     @AfterAll
     protected static void stop() {
