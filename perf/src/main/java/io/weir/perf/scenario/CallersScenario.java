@@ -40,7 +40,7 @@ record CallersScenario(Scenario.Options options) {
     /** More than sockets and the gateway hold of an answer that is not read. */
     private static final byte[] LARGE = ".".repeat(4_000_000).getBytes(StandardCharsets.US_ASCII);
 
-    /** The shedding and the adaptive limit have scenarios of their own, and a busy machine is no overload. */
+    /** The adaptive limit has scenarios of its own. */
     private static final String QUICK = """
             weir:
               edge:
@@ -49,7 +49,6 @@ record CallersScenario(Scenario.Options options) {
                 body-idle-timeout: 2s
                 read-idle-timeout: 2s
                 keep-alive-timeout: 3s
-              overload: { target-event-loop-delay: 250ms }
               backends:
                 # Calls that find no permit fail after half of it.
                 shop: { deadline: 8s }
@@ -148,6 +147,7 @@ record CallersScenario(Scenario.Options options) {
             arguments.add(
                     Files.writeString(directory.resolve("quick.yml"), QUICK).toString());
         }
+        arguments.addAll(options.calm());
         arguments.addAll(options.disable("shop"));
         return arguments;
     }
