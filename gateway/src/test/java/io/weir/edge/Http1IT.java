@@ -265,6 +265,7 @@ class Http1IT {
             client.send("GET /hello HTTP/1.1\r\n");
             while (true) {
                 client.send("x: y\r\n");
+                // A slow caller: the head never ends, and each part comes in time.
                 Thread.sleep(10);
             }
         } catch (IOException | InterruptedException e) {

@@ -65,6 +65,7 @@ class BlockHoundIT {
         LoopResources loops = LoopResources.create("blocked", 1, true);
         loops.onServer(false)
                 .submit(() -> {
+                    // The blocking call that is to be detected.
                     Thread.sleep(1);
                     return true;
                 })

@@ -175,6 +175,7 @@ class LargeIT {
             while (!Thread.currentThread().isInterrupted()) {
                 directMost = Math.max(directMost, direct());
                 try {
+                    // Between two samples.
                     Thread.sleep(10);
                 } catch (InterruptedException e) {
                     return;

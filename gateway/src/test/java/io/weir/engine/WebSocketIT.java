@@ -436,6 +436,7 @@ class WebSocketIT {
             for (int i = 0; i < 22; i++) {
                 socket.send("hi");
                 assertThat(socket.next()).isEqualTo("text 2");
+                // Frames for longer than the deadline.
                 Thread.sleep(50);
             }
             assertThat(System.nanoTime() - from).isGreaterThan(1_000_000_000);

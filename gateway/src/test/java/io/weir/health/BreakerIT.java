@@ -123,6 +123,7 @@ class BreakerIT extends GatewayTests {
     @Door.Each
     void opensOnSlowCalls(Door door) throws IOException {
         backend.behave((request, conversation) -> {
+            // Longer than the threshold of a slow call.
             Thread.sleep(80);
             conversation.answer(200, "slow");
         });

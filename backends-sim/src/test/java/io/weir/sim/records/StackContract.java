@@ -146,6 +146,7 @@ abstract class StackContract {
                             List<CompletableFuture<HttpResponse<String>>> asked = ask.get();
                             while (!seen.get() && !asked.stream().allMatch(CompletableFuture::isDone)) {
                                 seen.set(sight.call());
+                                // Between two looks.
                                 Thread.sleep(20);
                             }
                             return asked.stream().map(CompletableFuture::join).toList();
