@@ -37,7 +37,9 @@ import org.springframework.util.unit.DataSize;
  *     {@code client-too-slow}; 100ms to 10m.
  * @param readAhead bytes of a request's body that are read before its exchange asks for a permit of the
  *     backend, so that a caller that uploads slowly holds no permit; 0B to 1MB. 0B: none is read. Streams,
- *     gRPC and {@code Expect: 100-continue} always get their permit first.
+ *     and gRPC to a backend with {@code protocol: h2}, get their permit first. A caller that sends
+ *     {@code Expect: 100-continue} gets its 100 when the gateway begins to read; the backend is asked about a
+ *     body of which only the beginning is read ahead.
  * @param readAheadTotal limit on the bytes that are read ahead for all exchanges together; 1MB to 1TB;
  *     default: a tenth of the direct memory. Above it, the slowest uploads end with {@code client-too-slow}.
  * @param minBodyRate lowest rate, per second, at which a caller must send its request's body and read its
@@ -45,7 +47,8 @@ import org.springframework.util.unit.DataSize;
  *     ends with {@code client-too-slow}: during the body after {@code body-idle-timeout}, during the response
  *     after {@code read-idle-timeout}. Protects against callers that move a byte at a time. The default is
  *     that of Kestrel and IIS, and far below the slowest mobile networks. The rate does not apply to uploads
- *     of streams and gRPC, which may send a message from time to time.
+ *     of streams, and of gRPC to a backend with {@code protocol: h2}, which may send a message from time to
+ *     time.
  * @param readIdleTimeout longest time for which the caller may read no byte of the response; then the
  *     exchange ends with {@code client-too-slow}; 100ms to 10m.
  * @param keepAliveTimeout longest idle time of a connection between requests, after which the gateway closes

@@ -209,6 +209,13 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
                 && !ProbeChoice.isDue(exchange, backend.health(), usualNanos(now), now);
     }
 
+    /** Whether all permits are in use, and all places in the queue. */
+    boolean isBulkheadFull() {
+        return backend.dryRunBulkhead() == null
+                && bulkhead.inUse() >= bulkhead.maxConcurrentCalls()
+                && bulkhead.queued() >= bulkhead.queueCapacity();
+    }
+
     /** The breaker's refusal, which counts in its metrics. */
     Refuse refusedByBreaker() {
         backend.health().refused();

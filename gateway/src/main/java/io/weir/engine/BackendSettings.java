@@ -7,6 +7,7 @@ import java.util.Set;
  * The configured part of a {@link Backend}. Immutable; a reload replaces it as a whole.
  *
  * @param name the backend's name
+ * @param isHttp2 whether the backend speaks HTTP/2, without which there is no gRPC
  * @param deadlineNanos time for one exchange
  * @param maxWaitNanos longest wait in the bulkhead's queue; 0: a call never waits
  * @param connectTimeoutNanos time to establish a connection
@@ -17,6 +18,7 @@ import java.util.Set;
  */
 public record BackendSettings(
         String name,
+        boolean isHttp2,
         long deadlineNanos,
         long maxWaitNanos,
         long connectTimeoutNanos,

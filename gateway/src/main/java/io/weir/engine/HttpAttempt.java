@@ -58,6 +58,9 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
     private volatile @Nullable EventLoop connectionLoop;
     private volatile boolean cancelled;
     private volatile boolean isUnsent;
+    /** Whether the backend decides about the rest of the body, of which the beginning is read ahead. */
+    private final boolean asksBackendToContinue;
+
     private volatile @Nullable Connection request;
     private volatile @Nullable Relay upload;
     private volatile @Nullable TrailingFields trailing;
@@ -65,6 +68,9 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
 
     HttpAttempt(Exchange exchange, Admission admission, HealthEvidence evidence, long now) {
         super(exchange, admission, evidence, now);
+        RequestBody body = exchange.body();
+        this.asksBackendToContinue =
+                body != null && !body.isComplete() && exchange.record().caller().expectsContinue();
     }
 
     @Override
@@ -253,14 +259,10 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
                 exchange.engine().nanoClock());
         upload = relay;
         // Not send(): for GET, HEAD and DELETE it would buffer the whole body.
-        return out.sendObject(
-                exchange.record().caller().expectsContinue() ? whenContinued(relay, headers, operations) : relay);
+        return out.sendObject(asksBackendToContinue ? whenContinued(relay, headers, operations) : relay);
     }
 
-    /**
-     * The body, which starts when the backend has asked for it. The subscription to the caller's body sends
-     * {@code 100 Continue} to the caller.
-     */
+    /** The body, which starts when the backend has asked for it. */
     private static Publisher<ByteBuf> whenContinued(Relay relay, HttpHeaders head, ChannelOperations<?, ?> operations) {
         head.set(HttpHeaderNames.EXPECT, HttpHeaderValues.CONTINUE);
         return relay.delaySubscription(

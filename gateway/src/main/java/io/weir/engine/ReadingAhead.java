@@ -1,9 +1,7 @@
 package io.weir.engine;
 
-import io.netty.handler.codec.http.HttpHeaderNames;
 import io.weir.engine.Decision.Refuse;
 import io.weir.engine.Decision.Step;
-import io.weir.outcome.Problem;
 import io.weir.outcome.Reason;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -49,15 +47,12 @@ final class ReadingAhead implements ExchangePhase {
 
     /**
      * Whether the body of a request is read ahead. It is not for a stream or gRPC, whose caller may wait for
-     * an answer before it sends more. It is not for a request with {@code Expect: 100-continue}: whether the
-     * caller sends the body depends on the permit.
+     * an answer before it sends more. A caller that waits for {@code 100 Continue} gets it as soon as the
+     * gateway reads. If the bulkhead is full, such a request asks for its permit first, so that the caller
+     * gets the refusal without sending the body.
      */
-    static boolean appliesTo(Exchange exchange, RequestBody body) {
-        Caller caller = exchange.record().caller();
-        return !body.isReadAhead()
-                && !exchange.isStream()
-                && !caller.headers().contains(HttpHeaderNames.EXPECT)
-                && !Problem.isGrpc(caller.headers());
+    static boolean appliesTo(RequestBody body, Admission admission) {
+        return !body.isReadAhead() && !body.isConversation() && !(body.isAwaited() && admission.isBulkheadFull());
     }
 
     /** The admission that follows. */

@@ -59,9 +59,15 @@ final class RequestBody extends Flux<ByteBuf> implements CoreSubscriber<Object>,
         this.rate = new MinimumRate(limits.bodyIdleNanos(), isConversation() ? 0 : limits.minBodyBytesPerSecond());
     }
 
-    /** Whether the caller may send a little from time to time, for as long as it wants: a stream, or gRPC. */
+    /**
+     * Whether the caller may send a little from time to time, for as long as it wants: a stream, or gRPC.
+     * Callers can send the {@code Content-Type} of gRPC to any backend, so it alone gives no right.
+     */
     boolean isConversation() {
-        return exchange.isStream() || Problem.isGrpc(exchange.record().caller().headers());
+        ExchangeRecord record = exchange.record();
+        return exchange.isStream()
+                || (record.backend().settings().isHttp2()
+                        && Problem.isGrpc(record.caller().headers()));
     }
 
     // ---------------------------------------------------------------- reading ahead
@@ -76,6 +82,16 @@ final class RequestBody extends Flux<ByteBuf> implements CoreSubscriber<Object>,
     /** Stops reading ahead, since the phase has ended. The bytes that are read stay. */
     void stopReadingAhead() {
         reader = null;
+    }
+
+    /** Whether the caller sends the body only after {@code 100 Continue}, which it has not been sent. */
+    boolean isAwaited() {
+        return !isSubscribed && exchange.record().caller().expectsContinue();
+    }
+
+    /** Whether the caller has sent the whole body. */
+    boolean isComplete() {
+        return isComplete;
     }
 
     /** Whether enough is read ahead, or the body is complete. */

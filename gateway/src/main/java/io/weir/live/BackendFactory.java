@@ -17,6 +17,7 @@ import io.weir.instance.InstanceAddress;
 import io.weir.instance.Instances;
 import io.weir.instance.InstancesInForce;
 import io.weir.instance.Pool;
+import io.weir.instance.UpstreamProtocol;
 import io.weir.limit.LimitInForce;
 import io.weir.limit.LimitLog;
 import io.weir.limit.LittlesLawProperties;
@@ -244,6 +245,7 @@ public final class BackendFactory {
     private static BackendSettings backendSettings(String name, BackendProperties properties) {
         return new BackendSettings(
                 name,
+                properties.protocol() == UpstreamProtocol.H2,
                 properties.deadline().toNanos(),
                 properties.bulkhead().maxWait(properties.deadline()).toNanos(),
                 properties.connection().connectTimeout().toNanos(),

@@ -28,6 +28,8 @@ import org.junit.jupiter.api.extension.ExtendWith;
 class HttpSemanticsIT extends OneBackendTests {
 
     private static final String BACKEND = "orders";
+    private static final int READ_AHEAD = 65_536;
+    private static final int LARGE_BODY = 100_000;
     private static final String IMF_FIXDATE =
             "(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \\d\\d [A-Z][a-z]{2} \\d{4} \\d\\d:\\d\\d:\\d\\d GMT";
 
@@ -113,12 +115,31 @@ class HttpSemanticsIT extends OneBackendTests {
 
     // ---------------------------------------------------------------- Expect
 
-    private static String upload(Door door) {
-        return TestCaller.head("POST", door.path(BACKEND, "e"), "Content-Length: 3", "Expect: 100-continue");
+    private static String upload(Door door, int bytes) {
+        return TestCaller.head("POST", door.path(BACKEND, "e"), "Content-Length: " + bytes, "Expect: 100-continue");
+    }
+
+    /** The backend gets the request when the body is complete, and decides nothing any more. */
+    @Door.Each
+    void asksForABodyThatIsReadAhead(Door door) throws Exception {
+        backend.behave((request, conversation) -> {
+            assertThat(request.header("expect")).isNull();
+            conversation.answer(200, "read " + conversation.drain(request));
+        });
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            for (int i = 0; i < 2; i++) {
+                caller.send(upload(door, 3));
+                assertThat(caller.readHead().status()).isEqualTo(100);
+                caller.send("abc");
+                assertThat(caller.readHead().status()).isEqualTo(200);
+                assertThat(new String(caller.in().readNBytes(6), StandardCharsets.US_ASCII))
+                        .isEqualTo("read 3");
+            }
+        }
     }
 
     @Door.Each
-    void asksForABodyWhenTheBackendDoes(Door door) throws Exception {
+    void sendsTheRestOfALargeBodyWhenTheBackendAsksForIt(Door door) throws Exception {
         CountDownLatch decided = new CountDownLatch(1);
         backend.behave((request, conversation) -> {
             assertThat(request.header("expect")).isEqualToIgnoringCase("100-continue");
@@ -127,19 +148,16 @@ class HttpSemanticsIT extends OneBackendTests {
             conversation.answer(200, "read " + conversation.drain(request));
         });
         try (TestCaller caller = TestCaller.to(gateway.port())) {
-            for (int i = 0; i < 2; i++) {
-                caller.send(upload(door));
-                backend.next();
-                if (i == 0) {
-                    assertNothingToRead(caller);
-                    decided.countDown();
-                }
-                assertThat(caller.readHead().status()).isEqualTo(100);
-                caller.send("abc");
-                assertThat(caller.readHead().status()).isEqualTo(200);
-                assertThat(new String(caller.in().readNBytes(6), StandardCharsets.US_ASCII))
-                        .isEqualTo("read 3");
-            }
+            caller.send(upload(door, LARGE_BODY));
+            assertThat(caller.readHead().status()).isEqualTo(100);
+            caller.send(new byte[LARGE_BODY]);
+            backend.next();
+            assertNothingToRead(caller);
+            decided.countDown();
+
+            TestCaller.Answer answer = caller.answer();
+            assertThat(answer.status()).isEqualTo(200);
+            assertThat(answer.text()).isEqualTo("read " + LARGE_BODY);
         }
     }
 
@@ -153,7 +171,9 @@ class HttpSemanticsIT extends OneBackendTests {
     void stopsAnUploadThatTheBackendRefuses(Door door) throws IOException {
         backend.behave((request, conversation) -> conversation.answer(401, "no"));
         try (TestCaller caller = TestCaller.to(gateway.port())) {
-            caller.send(upload(door));
+            caller.send(upload(door, LARGE_BODY));
+            assertThat(caller.readHead().status()).isEqualTo(100);
+            caller.send(new byte[READ_AHEAD]);
 
             assertThat(caller.readHead().status()).isEqualTo(401);
         }
@@ -163,14 +183,14 @@ class HttpSemanticsIT extends OneBackendTests {
     }
 
     @Door.Each
-    void asksForABodyThatTheBackendAwaitsInSilence(Door door) throws IOException {
+    void sendsTheRestOfALargeBodyThatTheBackendAwaitsInSilence(Door door) throws IOException {
         backend.behave((request, conversation) -> conversation.answer(200, "read " + conversation.drain(request)));
         try (TestCaller caller = TestCaller.to(gateway.port())) {
-            caller.send(upload(door));
+            caller.send(upload(door, LARGE_BODY));
 
             assertThat(caller.readHead().status()).isEqualTo(100);
-            caller.send("abc");
-            assertThat(caller.answer().text()).isEqualTo("read 3");
+            caller.send(new byte[LARGE_BODY]);
+            assertThat(caller.answer().text()).isEqualTo("read " + LARGE_BODY);
         }
     }
 
@@ -178,7 +198,9 @@ class HttpSemanticsIT extends OneBackendTests {
     void leavesNothingBehindIfTheCallerLeavesBeforeTheBackendDecides(Door door) throws Exception {
         backend.behave(backend.hang());
         try (TestCaller caller = TestCaller.to(gateway.port())) {
-            caller.send(upload(door));
+            caller.send(upload(door, LARGE_BODY));
+            assertThat(caller.readHead().status()).isEqualTo(100);
+            caller.send(new byte[READ_AHEAD]);
             backend.next();
         }
         gateway.assertNothingHeld();

@@ -125,6 +125,7 @@ final class ExchangeFixture {
     private final Health otherHealth;
     private final BitSet failures = BackendSettings.bits(Set.of(500, 501, 502, 503, 504));
     private Mode mode = Mode.REQUEST;
+    private boolean http2;
     private Enforcement enforcement = Enforcement.FULL;
     private @Nullable RetryPolicy retry;
     private @Nullable Fallback fallback;
@@ -194,6 +195,11 @@ final class ExchangeFixture {
         measuring.startLoops();
         sampler = measuring;
         advance(Duration.ZERO);
+        return this;
+    }
+
+    ExchangeFixture withHttp2() {
+        http2 = true;
         return this;
     }
 
@@ -383,6 +389,7 @@ final class ExchangeFixture {
     private Backend backend(String name, QueueingBulkhead calls, Health usedHealth) {
         BackendSettings settings = new BackendSettings(
                 name,
+                http2,
                 DEADLINE.toNanos(),
                 MAX_WAIT.toNanos(),
                 CONNECT_TIMEOUT.toNanos(),

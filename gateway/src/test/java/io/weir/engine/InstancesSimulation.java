@@ -205,6 +205,7 @@ final class InstancesSimulation {
         instances.takeOver();
         BackendSettings backendSettings = new BackendSettings(
                 "orders",
+                false,
                 deadline.toNanos(),
                 deadline.toNanos() / 2,
                 TimeUnit.SECONDS.toNanos(1),

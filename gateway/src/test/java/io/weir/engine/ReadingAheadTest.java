@@ -3,7 +3,6 @@ package io.weir.engine;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.netty.buffer.ByteBuf;
-import io.netty.handler.codec.http.HttpHeaderNames;
 import io.weir.engine.ExchangeFixture.Upload;
 import io.weir.limit.Limit.Evidence;
 import java.io.IOException;
@@ -91,11 +90,11 @@ class ReadingAheadTest {
         fixture.assertEndedCleanly();
     }
 
-    @ParameterizedTest
-    @CsvSource({"expect, 100-continue", "content-type, application/grpc"})
-    void takesThePermitFirstIfTheCallerMayWaitForTheBackend(String field, String value) {
-        fixture.caller.headers.set(field, value);
-        fixture.start();
+    /** Its caller may wait for an answer before it sends more. */
+    @Test
+    void takesThePermitOfAGrpcCallFirst() {
+        fixture.caller.headers.set("content-type", "application/grpc");
+        fixture.withHttp2().start();
         assertThat(fixture.bulkhead.inUse()).isOne();
         upload.source.assertWasNotSubscribed();
 
@@ -104,6 +103,36 @@ class ReadingAheadTest {
         assertThat(fixture.attempt().sent.bytes).hasToString("now");
         fixture.finish();
         fixture.assertEndedCleanly();
+    }
+
+    /** What any caller can claim, of any backend. */
+    @ParameterizedTest
+    @CsvSource({"expect, 100-continue", "content-type, application/grpc"})
+    void aFieldOfTheCallerTakesNoPermitBeforeTheBody(String field, String value) {
+        fixture.caller.headers.set(field, value);
+        fixture.start();
+        assertThat(fixture.bulkhead.inUse()).isZero();
+        upload.sends("body");
+        assertThat(fixture.bulkhead.inUse()).isZero();
+
+        upload.ends();
+        fixture.attempt().sendsBody(1);
+        assertThat(fixture.attempt().sent.bytes).hasToString("body");
+        fixture.finish();
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("200");
+    }
+
+    @Test
+    void refusesACallerThatAwaits100ContinueWithoutItsBodyIfTheBulkheadIsFull() {
+        fixture.caller.headers.set("expect", "100-continue");
+        fixture.bulkhead.resize(1, 0);
+        fixture.takePermit().start();
+
+        upload.source.assertWasNotSubscribed();
+        fixture.freePermit();
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("bulkhead-full 503");
     }
 
     @Test
@@ -626,7 +655,7 @@ class ReadingAheadTest {
     @Test
     void neverTakesAGrpcUploadForSlow() {
         fixture.caller.headers.set("content-type", "application/grpc");
-        fixture.start();
+        fixture.withHttp2().start();
         FakeAttempt attempt = fixture.attempt().waitsForBody().sendsBody(100);
         for (int i = 0; i < 3; i++) {
             fixture.advance(Duration.ofMillis(600));
@@ -669,8 +698,8 @@ class ReadingAheadTest {
 
     @Test
     void endsAnUploadBelowTheMinimumRateAfterThePermit() {
-        fixture.caller.headers.set(HttpHeaderNames.EXPECT, "100-continue");
         fixture.start();
+        upload.sends(ENOUGH);
         fixture.attempt().waitsForBody().sendsBody(100);
         fixture.advance(Duration.ofMillis(900));
         upload.sends("x");
@@ -685,8 +714,8 @@ class ReadingAheadTest {
 
     @Test
     void endsAtTheDeadlineAfterThePermitAsTheCallersFaultIfTheUploadIsSlow() {
-        fixture.caller.headers.set(HttpHeaderNames.EXPECT, "100-continue");
         fixture.start();
+        upload.sends(ENOUGH);
         fixture.attempt().waitsForBody().sendsBody(100);
         for (int i = 0; i < 20; i++) {
             upload.sends("xx");
@@ -701,8 +730,8 @@ class ReadingAheadTest {
 
     @Test
     void doesNotEndAnUploadAtTheMinimumRate() {
-        fixture.caller.headers.set(HttpHeaderNames.EXPECT, "100-continue");
         fixture.start();
+        upload.sends(ENOUGH);
         fixture.attempt().sendsBody(100);
         for (int i = 0; i < 18; i++) {
             fixture.advance(Duration.ofMillis(100));

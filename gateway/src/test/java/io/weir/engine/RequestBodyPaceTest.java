@@ -87,6 +87,7 @@ class RequestBodyPaceTest extends RequestBodyTests {
     void aConversationHasNoMinimumRate(boolean isGrpc) {
         if (isGrpc) {
             caller.headers.set("content-type", "application/grpc");
+            fixture.withHttp2();
         } else {
             fixture.withStreamRoute();
         }

@@ -140,6 +140,7 @@ abstract class RetryDeciderTests {
         return new Backend(
                 new BackendSettings(
                         "orders",
+                        false,
                         DEADLINE.toNanos(),
                         DEADLINE.toNanos(),
                         DEADLINE.toNanos(),

@@ -10,6 +10,7 @@ import io.weir.testing.TestCaller;
 import io.weir.testing.TestGateway;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterAll;
@@ -107,6 +108,21 @@ class SlowCallersIT {
         finishUploads(REST - REST / 2);
     }
 
+    /** Any caller can send these fields, to any backend. */
+    @Door.Each
+    void takeNoPermitByWhatTheyClaim(Door door) throws IOException {
+        for (String field : List.of("Content-Type: application/grpc", "Expect: 100-continue")) {
+            startUploads(SLOW_CALLERS, door.path(FEW, "upload"), SMALL_BODY, field);
+            assertThat(gateway.backend(FEW).bulkhead().inUse()).as(field).isZero();
+
+            assertHealthyCallsAreAnswered(door, FEW);
+
+            slow.forEach(SlowCallersIT::close);
+            slow.clear();
+            gateway.assertNothingHeld();
+        }
+    }
+
     @Door.Each
     void moveToTheStreamsIfTheirBodyIsLargerThanIsReadAhead(Door door) throws IOException {
         startUploads(SLOW_CALLERS, door.path(FEW, "upload"), LARGE_BODY);
@@ -170,11 +186,13 @@ class SlowCallersIT {
     }
 
     /** Sends all but the last {@link #REST} bytes of each upload. */
-    private void startUploads(int uploads, String path, int bytes) throws IOException {
+    private void startUploads(int uploads, String path, int bytes, String... fields) throws IOException {
+        String[] all = Arrays.copyOf(fields, fields.length + 1);
+        all[fields.length] = "Content-Length: " + bytes;
         for (int i = 0; i < uploads; i++) {
             TestCaller caller = TestCaller.to(gateway.port());
             slow.add(caller);
-            caller.send(TestCaller.head("POST", path, "Content-Length: " + bytes));
+            caller.send(TestCaller.head("POST", path, all));
             caller.send(new byte[bytes - REST]);
         }
         await().until(() -> gateway.bean(Engine.class).inFlight() == uploads);

@@ -72,6 +72,7 @@ final class SocketBackend implements AutoCloseable {
                 new Violations("orders"));
         BackendSettings settings = new BackendSettings(
                 "orders",
+                false,
                 deadline.toNanos(),
                 0,
                 CONNECT_TIMEOUT.toNanos(),

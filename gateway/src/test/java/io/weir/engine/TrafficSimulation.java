@@ -175,6 +175,7 @@ final class TrafficSimulation {
         limit.limitBy(health::maxCalls, health::limitShare);
         BackendSettings backendSettings = new BackendSettings(
                 "orders",
+                false,
                 deadline.toNanos(),
                 maxWait.toNanos(),
                 TimeUnit.SECONDS.toNanos(1),

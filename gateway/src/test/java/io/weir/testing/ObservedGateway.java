@@ -138,6 +138,7 @@ public final class ObservedGateway implements AutoCloseable {
     public Backend backend(BackendObserver observer, Instances instances) {
         BackendSettings settings = new BackendSettings(
                 "orders",
+                false,
                 2_000_000_000L,
                 0,
                 250_000_000L,
