@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.micrometer.core.instrument.MeterRegistry;
+import io.netty.handler.codec.dns.DnsRecordType;
 import io.netty.handler.codec.dns.DnsResponseCode;
 import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslContextBuilder;
@@ -30,6 +31,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
@@ -177,6 +179,27 @@ class DnsInstancesIT {
         assertThat(callers.stop()).isEmpty();
         assertThat(backend().instances()).isSameAs(known);
         assertThat(staleSeconds()).isPositive();
+    }
+
+    @Test
+    void readsAnAnswerThatDoesNotFitIntoADatagramOverTcp() {
+        String[] addresses = IntStream.rangeClosed(10, 69)
+                .mapToObj(number -> "127.0.0." + number)
+                .toArray(String[]::new);
+        dns.truncate();
+        start();
+        assertThat(instances()).containsExactly("127.0.0.1");
+        resolveTo(addresses);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"A, [::1]", "AAAA, 127.0.0.1"})
+    void usesTheAddressesOfOneFamilyIfTheServerFailsForTheOther(String failing, String used) {
+        dns.resolveTo("127.0.0.1", "::1");
+        dns.fail(DnsRecordType.valueOf(failing));
+        start();
+        assertThat(instances()).containsExactly(used);
+        assertThat(staleSeconds()).isZero();
     }
 
     private double staleSeconds() {

@@ -1,6 +1,7 @@
 package io.weir.testing;
 
 import io.netty.bootstrap.Bootstrap;
+import io.netty.bootstrap.ServerBootstrap;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
@@ -9,23 +10,32 @@ import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.SimpleChannelInboundHandler;
 import io.netty.channel.nio.NioIoHandler;
 import io.netty.channel.socket.nio.NioDatagramChannel;
+import io.netty.channel.socket.nio.NioServerSocketChannel;
 import io.netty.handler.codec.dns.DatagramDnsQuery;
 import io.netty.handler.codec.dns.DatagramDnsQueryDecoder;
 import io.netty.handler.codec.dns.DatagramDnsResponse;
 import io.netty.handler.codec.dns.DatagramDnsResponseEncoder;
+import io.netty.handler.codec.dns.DefaultDnsQuery;
 import io.netty.handler.codec.dns.DefaultDnsQuestion;
 import io.netty.handler.codec.dns.DefaultDnsRawRecord;
+import io.netty.handler.codec.dns.DefaultDnsResponse;
+import io.netty.handler.codec.dns.DnsQuery;
 import io.netty.handler.codec.dns.DnsQuestion;
 import io.netty.handler.codec.dns.DnsRecordType;
+import io.netty.handler.codec.dns.DnsResponse;
 import io.netty.handler.codec.dns.DnsResponseCode;
 import io.netty.handler.codec.dns.DnsSection;
+import io.netty.handler.codec.dns.TcpDnsQueryDecoder;
+import io.netty.handler.codec.dns.TcpDnsResponseEncoder;
 import io.netty.util.NetUtil;
 import java.net.InetSocketAddress;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 
-/** A DNS server on the loopback interface with one name, whose addresses change. */
+/** A DNS server on the loopback interface, over UDP and TCP, with one name, whose addresses change. */
 public final class NameServer implements AutoCloseable {
 
     /** The name, unless another one is chosen. Queries for another name are answered with NXDOMAIN. */
@@ -35,11 +45,13 @@ public final class NameServer implements AutoCloseable {
     private static final int DAY_SECONDS = 86_400;
 
     private final MultiThreadIoEventLoopGroup thread = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
-    private final Channel channel;
+    private final Channel datagrams;
     private final String name;
     private final AtomicInteger queries = new AtomicInteger();
     private volatile List<String> addresses;
     private volatile DnsResponseCode code = DnsResponseCode.NOERROR;
+    private volatile @Nullable DnsRecordType failing;
+    private volatile boolean isTruncating;
     private volatile boolean isSilent;
 
     /** Starts a server with these addresses of {@link #NAME}. */
@@ -51,7 +63,15 @@ public final class NameServer implements AutoCloseable {
     public NameServer(String name, List<String> addresses) {
         this.name = name;
         this.addresses = addresses;
-        channel = new Bootstrap()
+        Channel bound;
+        do {
+            bound = bindDatagrams();
+        } while (!bindStreams(((InetSocketAddress) bound.localAddress()).getPort()));
+        datagrams = bound;
+    }
+
+    private Channel bindDatagrams() {
+        return new Bootstrap()
                 .group(thread)
                 .channel(NioDatagramChannel.class)
                 .handler(new ChannelInitializer<>() {
@@ -59,7 +79,9 @@ public final class NameServer implements AutoCloseable {
                     protected void initChannel(Channel made) {
                         made.pipeline()
                                 .addLast(
-                                        new DatagramDnsQueryDecoder(), new DatagramDnsResponseEncoder(), new Answers());
+                                        new DatagramDnsQueryDecoder(),
+                                        new DatagramDnsResponseEncoder(),
+                                        new Answers<>(DatagramDnsQuery.class, NameServer.this::answer));
                     }
                 })
                 .bind("127.0.0.1", 0)
@@ -67,21 +89,54 @@ public final class NameServer implements AutoCloseable {
                 .channel();
     }
 
+    /** Accepts queries over TCP; false if the port is in use. */
+    private boolean bindStreams(int port) {
+        return new ServerBootstrap()
+                .group(thread)
+                .channel(NioServerSocketChannel.class)
+                .childHandler(new ChannelInitializer<>() {
+                    @Override
+                    protected void initChannel(Channel made) {
+                        made.pipeline()
+                                .addLast(
+                                        new TcpDnsQueryDecoder(),
+                                        new TcpDnsResponseEncoder(),
+                                        new Answers<>(
+                                                DefaultDnsQuery.class,
+                                                query -> filled(new DefaultDnsResponse(query.id()), query)));
+                    }
+                })
+                .bind("127.0.0.1", port)
+                .awaitUninterruptibly()
+                .isSuccess();
+    }
+
     /** The server's address, {@code address:port}. */
     public String address() {
-        return "127.0.0.1:" + ((InetSocketAddress) channel.localAddress()).getPort();
+        return "127.0.0.1:" + ((InetSocketAddress) datagrams.localAddress()).getPort();
     }
 
     /** Replaces the addresses; without any, the answer is empty. */
     public void resolveTo(String... now) {
         addresses = List.of(now);
         code = DnsResponseCode.NOERROR;
+        failing = null;
         isSilent = false;
     }
 
     /** Answers with an error from now on. */
     public void fail(DnsResponseCode error) {
         code = error;
+    }
+
+    /** Answers queries for one type with SERVFAIL from now on. */
+    public void fail(DnsRecordType type) {
+        failing = type;
+    }
+
+    /** Answers each datagram without addresses and with the flag TC; the answer over TCP is whole. */
+    public void truncate() {
+        isTruncating = true;
     }
 
     /** Stops answering. */
@@ -99,35 +154,58 @@ public final class NameServer implements AutoCloseable {
         thread.shutdownGracefully(0, 1, TimeUnit.SECONDS).awaitUninterruptibly();
     }
 
-    private final class Answers extends SimpleChannelInboundHandler<DatagramDnsQuery> {
+    private DnsResponse answer(DatagramDnsQuery query) {
+        InetSocketAddress server = query.recipient();
+        InetSocketAddress client = query.sender();
+        DatagramDnsResponse answer = new DatagramDnsResponse(server, client, query.id());
+        if (!isTruncating) {
+            return filled(answer, query);
+        }
+        DnsQuestion question = query.recordAt(DnsSection.QUESTION);
+        answer.addRecord(DnsSection.QUESTION, new DefaultDnsQuestion(question.name(), question.type()));
+        return answer.setTruncated(true);
+    }
+
+    private DnsResponse filled(DnsResponse answer, DnsQuery query) {
+        DnsQuestion question = query.recordAt(DnsSection.QUESTION);
+        boolean isForIpv4 = question.type().equals(DnsRecordType.A);
+        answer.addRecord(DnsSection.QUESTION, new DefaultDnsQuestion(question.name(), question.type()));
+        if (!question.name().equals(name + '.')) {
+            answer.setCode(DnsResponseCode.NXDOMAIN);
+        } else if (question.type().equals(failing)) {
+            answer.setCode(DnsResponseCode.SERVFAIL);
+        } else if (!code.equals(DnsResponseCode.NOERROR)) {
+            answer.setCode(code);
+        } else if (isForIpv4 || question.type().equals(DnsRecordType.AAAA)) {
+            addresses.stream()
+                    .filter(address -> isForIpv4 == NetUtil.isValidIpV4Address(address))
+                    .map(NetUtil::createByteArrayFromIpAddressString)
+                    .map(bytes -> new DefaultDnsRawRecord(
+                            question.name(), question.type(), DAY_SECONDS, Unpooled.wrappedBuffer(bytes)))
+                    .forEach(address -> answer.addRecord(DnsSection.ANSWER, address));
+        }
+        return answer;
+    }
+
+    /** Answers queries, of datagrams or of a stream. */
+    private final class Answers<Q extends DnsQuery> extends SimpleChannelInboundHandler<Q> {
+
+        private final Function<Q, DnsResponse> answer;
+
+        Answers(Class<Q> type, Function<Q, DnsResponse> answer) {
+            super(type);
+            this.answer = answer;
+        }
 
         @Override
-        protected void channelRead0(ChannelHandlerContext context, DatagramDnsQuery query) {
+        protected void channelRead0(ChannelHandlerContext context, Q query) {
             DnsQuestion question = query.recordAt(DnsSection.QUESTION);
-            boolean isForIpv4 = question.type().equals(DnsRecordType.A);
-            if (isForIpv4) {
+            if (question.type().equals(DnsRecordType.A)) {
                 queries.incrementAndGet();
             }
-            if (isSilent) {
-                return;
+            if (!isSilent) {
+                var _ = context.writeAndFlush(answer.apply(query));
             }
-            InetSocketAddress server = query.recipient();
-            InetSocketAddress client = query.sender();
-            DatagramDnsResponse answer = new DatagramDnsResponse(server, client, query.id());
-            answer.addRecord(DnsSection.QUESTION, new DefaultDnsQuestion(question.name(), question.type()));
-            if (!question.name().equals(name + '.')) {
-                answer.setCode(DnsResponseCode.NXDOMAIN);
-            } else if (!code.equals(DnsResponseCode.NOERROR)) {
-                answer.setCode(code);
-            } else if (isForIpv4 || question.type().equals(DnsRecordType.AAAA)) {
-                addresses.stream()
-                        .filter(address -> isForIpv4 == NetUtil.isValidIpV4Address(address))
-                        .map(NetUtil::createByteArrayFromIpAddressString)
-                        .map(bytes -> new DefaultDnsRawRecord(
-                                question.name(), question.type(), DAY_SECONDS, Unpooled.wrappedBuffer(bytes)))
-                        .forEach(address -> answer.addRecord(DnsSection.ANSWER, address));
-            }
-            var _ = context.writeAndFlush(answer);
         }
     }
 }
