@@ -10,6 +10,7 @@ import io.lettuce.core.codec.StringCodec;
 import io.lettuce.core.metrics.CommandLatencyRecorder;
 import io.lettuce.core.resource.ClientResources;
 import io.lettuce.core.resource.DefaultClientResources;
+import io.netty.resolver.AddressResolverGroup;
 import io.netty.util.concurrent.EventExecutor;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
@@ -29,11 +30,12 @@ import org.slf4j.LoggerFactory;
  * <p>A probe each second takes a permit of a bucket of its own, with the same script: it finds Redis again
  * although no request asks, and notices an error that only requests would see, such as a full memory. The
  * same timer connects, and replaces a connection on which a probe had no answer for
- * {@value #MAX_SILENCE_SECONDS} seconds.
+ * {@value #MAX_SILENCE_SECONDS} seconds, or whose server cannot count: a primary that has become a replica
+ * keeps its connections. Each connection looks the name up again.
  */
 // Concurrency: `connection` is written by the timer and by the completion of its attempt to connect, of which
 // there is one at a time. All other changes of the connection and the probe are made by the one thread of
-// `executor`, but for the end of a probe.
+// `executor`, but for the end of a probe. A refusal that comes late names a connection that has been dropped.
 @SuppressWarnings("FutureReturnValueIgnored") // Completion and failure are handled by callbacks.
 public final class RedisBuckets implements RedisCounter {
 
@@ -63,10 +65,19 @@ public final class RedisBuckets implements RedisCounter {
     private volatile boolean isConnecting;
     private volatile boolean probeIsPending;
     private volatile boolean isClosed;
+    private volatile @Nullable Refusal refusal;
     private long probeSentAt;
+
+    /** The answer to a probe of a server that cannot count. */
+    private record Refusal(StatefulRedisConnection<String, String> connection, String why) {}
 
     /** Connects in the background. */
     public RedisBuckets(RedisProperties properties, LongSupplier nanoClock) {
+        this(properties, nanoClock, RedisNames.ofMachine());
+    }
+
+    /** Connects in the background, to an address that a resolver finds. */
+    RedisBuckets(RedisProperties properties, LongSupplier nanoClock, AddressResolverGroup<?> names) {
         this.properties = properties;
         this.nanoClock = nanoClock;
         this.timeoutNanos = properties.timeout().toNanos();
@@ -84,6 +95,7 @@ public final class RedisBuckets implements RedisCounter {
                 .ioThreadPoolSize(2)
                 .computationThreadPoolSize(2)
                 .commandLatencyRecorder(CommandLatencyRecorder.disabled())
+                .addressResolverGroup(names)
                 .build();
         this.client = RedisClient.create(resources, uri);
         client.setOptions(ClientOptions.builder()
@@ -155,12 +167,15 @@ public final class RedisBuckets implements RedisCounter {
     /** Connects if there is no connection, and probes if there is one. */
     private void connectOrProbe() {
         StatefulRedisConnection<String, String> connected = connection;
+        Refusal refused = refusal;
         if (connected == null) {
             connect();
+        } else if (refused != null && refused.connection == connected) {
+            drop(connected, refused.why);
         } else if (!connected.isOpen()) {
             drop(connected, "the connection is lost");
         } else if (!probeIsPending) {
-            probe();
+            probe(connected);
         } else if (nanoClock.getAsLong() - probeSentAt > TimeUnit.SECONDS.toNanos(MAX_SILENCE_SECONDS)) {
             drop(connected, "no answer in " + MAX_SILENCE_SECONDS + " s");
         } else {
@@ -193,15 +208,23 @@ public final class RedisBuckets implements RedisCounter {
     private void drop(StatefulRedisConnection<String, String> lost, String why) {
         connection = null;
         probeIsPending = false;
+        refusal = null;
         availability.lost(why);
         lost.closeAsync();
         connect();
     }
 
-    private void probe() {
+    private void probe(StatefulRedisConnection<String, String> connected) {
         probeSentAt = nanoClock.getAsLong();
         probeIsPending = true;
-        take(PROBE_KEY, PROBE_RATE).whenComplete((taken, failure) -> probeIsPending = false);
+        take(PROBE_KEY, PROBE_RATE).whenComplete((taken, failure) -> {
+            probeIsPending = false;
+            // The next turn of the timer connects again, so that there is one connection a second at most.
+            if (failure != null && RedisScript.isOfUnfitServer(failure)) {
+                refusal = new Refusal(
+                        connected, String.valueOf(RedisScript.cause(failure).getMessage()));
+            }
+        });
     }
 
     /** Closes the connection, and ends Lettuce's threads. */

@@ -103,6 +103,7 @@ public final class RedisClusterBuckets implements RedisCounter {
                 .ioThreadPoolSize(2)
                 .computationThreadPoolSize(2)
                 .commandLatencyRecorder(CommandLatencyRecorder.disabled())
+                .addressResolverGroup(RedisNames.ofMachine())
                 .reconnectDelay(Delay.constant(Duration.ofMillis(PROBE_INTERVAL_MILLIS)))
                 .build();
         this.client = RedisClusterClient.create(resources, seeds(properties.uri()));

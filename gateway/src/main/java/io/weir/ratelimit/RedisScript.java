@@ -1,5 +1,6 @@
 package io.weir.ratelimit;
 
+import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisNoScriptException;
 import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.api.async.RedisScriptingAsyncCommands;
@@ -14,6 +15,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
 
 /** The script with which Redis takes a permit of a bucket in one round trip. */
 final class RedisScript {
@@ -40,6 +42,14 @@ final class RedisScript {
             return {1, remaining, math.ceil(math.max(0, (remaining + 1) * step - left))}
             """;
 
+    /**
+     * Begins the error of a server that does not count at present, and perhaps never again: a replica, one
+     * that loads its data or has lost its primary or its replicas, one whose cluster is down. Redis before 7
+     * puts the error of a command in a script into another error.
+     */
+    private static final Pattern UNFIT_SERVER =
+            Pattern.compile("(?:^|[ -])(?:READONLY|LOADING|MASTERDOWN|CLUSTERDOWN|NOREPLICAS) ");
+
     private static final String SHA = sha1(SCRIPT);
     private static final long NANOS_PER_MICRO = TimeUnit.MICROSECONDS.toNanos(1);
 
@@ -61,6 +71,13 @@ final class RedisScript {
 
     private static Taken taken(List<Long> reply) {
         return new Taken(reply.get(0) == 1, reply.get(1), reply.get(2) * NANOS_PER_MICRO);
+    }
+
+    /** Whether the server that has answered with this error cannot count, while another one perhaps can. */
+    static boolean isOfUnfitServer(Throwable failure) {
+        Throwable cause = cause(failure);
+        return cause instanceof RedisCommandExecutionException
+                && UNFIT_SERVER.matcher(String.valueOf(cause.getMessage())).find();
     }
 
     /** The failure itself, of a stage or of the stages before it. */

@@ -54,17 +54,22 @@
  *   <li>Permits in advance for each gateway: a gateway with few requests keeps permits from the others.
  * </ul>
  *
- * <p>The exchange waits for the answer without a thread, at most for {@code weir.rate-limit.redis.timeout}.
- * Then, or when the answer is an error, the local bucket decides, as it does without Redis.
- * {@link io.weir.ratelimit.SharedAvailability} ends the waiting after five failures in a row; a probe each
- * second finds Redis again. A permit that Redis grants after the time-out is used up. Local and shared
- * buckets do not know of each other, so a caller may have its burst once more when Redis goes or comes back.
- * Nothing of Lettuce is loaded unless Redis is configured.
+ * <p>The exchange waits for the answer without a thread, at most for
+ * {@code weir.rate-limit.redis.timeout}. Then, or when the answer is an error, the local bucket decides,
+ * as it does without Redis. {@link io.weir.ratelimit.SharedAvailability} ends the waiting after five
+ * failures in a row; a probe each second finds Redis again. A server that answers the probe as one that
+ * cannot count is left: a primary that has become a replica ({@code READONLY}) keeps its connections, and
+ * the name leads to the new one. The same holds for {@code LOADING}, {@code MASTERDOWN},
+ * {@code CLUSTERDOWN} and {@code NOREPLICAS}. Each turn of the timer connects once, and each connection
+ * looks the name up in DNS, without a cache. A permit that Redis grants after the time-out is used up.
+ * Local and shared buckets do not know of each other, so a caller may have its burst once more when Redis
+ * goes or comes back. Nothing of Lettuce is loaded unless Redis is configured.
  *
- * <p><b>Redis Cluster</b> ({@link io.weir.ratelimit.RedisClusterBuckets}): the script has one key, so it runs
- * in the node of the key's slot, and Lettuce's client of clusters finds that node. Each node has its own
- * availability and probe: a node that is down concerns the keys of its slots alone, and nobody waits for it.
- * The gauge of the counter shows the share of the slots whose node answers. Rejected alternative: a
+ * <p><b>Redis Cluster</b> ({@link io.weir.ratelimit.RedisClusterBuckets}): the script has one key, so it
+ * runs in the node of the key's slot, and Lettuce's client of clusters finds that node. Each node has its
+ * own availability and probe: a node that is down concerns the keys of its slots alone, and nobody waits
+ * for it. Lettuce reads the nodes and their roles again after ten seconds, and after an answer that moves
+ * a key. The gauge of the counter shows the share of the slots whose node answers. Rejected alternative: a
  * connection of our own to each node; it would have to follow slots that move.
  *
  * <p>Limitations: without Redis, several gateways together let through a multiple. In a cluster that requires

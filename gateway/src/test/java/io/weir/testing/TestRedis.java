@@ -9,16 +9,18 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/** A real Redis, Debian's, on a free port of the loopback interface. It keeps nothing on disk. */
+/** A real Redis, Debian's, on a port of the loopback interface. It keeps nothing on disk. */
 public final class TestRedis implements AutoCloseable {
 
     private static final Path SERVER = Path.of("/usr/bin/redis-server");
 
+    private final String address;
     private final int port;
     private final List<String> options;
     private Process process;
 
-    private TestRedis(int port, List<String> options) throws IOException {
+    private TestRedis(String address, int port, List<String> options) throws IOException {
+        this.address = address;
         this.port = port;
         this.options = options;
         this.process = startProcess();
@@ -29,8 +31,13 @@ public final class TestRedis implements AutoCloseable {
         return start(List.of());
     }
 
+    /** Starts one at an address, on the port of another one. */
+    public static TestRedis startAt(String address, TestRedis other) throws IOException {
+        return new TestRedis(address, other.port, List.of());
+    }
+
     /** Starts a node of a cluster, whose state is in a directory. Skips the test as {@link #start()} does. */
-    static TestRedis startNode(Path directory) throws IOException {
+    public static TestRedis startNode(Path directory) throws IOException {
         return start(List.of(
                 "--dir",
                 directory.toString(),
@@ -51,7 +58,7 @@ public final class TestRedis implements AutoCloseable {
             assertThat(isInstalled).as("%s is installed", SERVER).isTrue();
         }
         assumeTrue(isInstalled, () -> "no " + SERVER + ": apt-get install redis-server");
-        return new TestRedis(FreePort.next(), options);
+        return new TestRedis("127.0.0.1", FreePort.next(), options);
     }
 
     private Process startProcess() throws IOException {
@@ -60,7 +67,7 @@ public final class TestRedis implements AutoCloseable {
                 "--port",
                 Integer.toString(port),
                 "--bind",
-                "127.0.0.1",
+                address,
                 "--save",
                 "",
                 "--appendonly",
@@ -72,7 +79,8 @@ public final class TestRedis implements AutoCloseable {
                 .start();
     }
 
-    int port() {
+    /** Its port. */
+    public int port() {
         return port;
     }
 
@@ -83,7 +91,7 @@ public final class TestRedis implements AutoCloseable {
 
     /** Its URI. */
     public String uri() {
-        return "redis://127.0.0.1:" + port;
+        return "redis://" + address + ':' + port;
     }
 
     /** Redis is gone: connections are reset, new ones refused. */
