@@ -38,7 +38,7 @@ public class WeirApplication {
     /** Starts the gateway, or checks configuration files with {@code --validate FILE...}. */
     public static void main(String[] args) {
         CommandLine.run(args, (given, checked) -> {
-            StopSignal.exitWithZero();
+            ProcessSignals.handle();
             EventLoops.choose(Runtime.getRuntime().availableProcessors());
             try {
                 SpringApplication application = new SpringApplication(WeirApplication.class);

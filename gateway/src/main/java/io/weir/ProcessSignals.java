@@ -6,40 +6,46 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Makes a stop by SIGTERM an exit with code 0. Java's own handler exits with 143 after the same drain, which
- * systemd, Docker and Kubernetes report as a failure.
+ * systemd, Docker and Kubernetes report as a failure. SIGUSR1, which would end the process without a drain,
+ * is ignored: scripts for other servers send it to reopen log files.
  *
  * <p>The handler belongs to {@code sun.misc.Signal}, the only API for signals. It is used by reflection,
  * since javac warns of each direct use.
  */
-final class StopSignal {
+final class ProcessSignals {
 
-    private static final Logger log = LoggerFactory.getLogger(StopSignal.class);
+    private static final Logger log = LoggerFactory.getLogger(ProcessSignals.class);
 
-    private StopSignal() {}
+    private ProcessSignals() {}
 
     /**
-     * Replaces Java's handler of SIGTERM. The shutdown hooks run as before. Without the API, or where {@code
-     * -Xrs} reserves the signal, the handler stays as it is.
+     * Replaces Java's handlers. The shutdown hooks run as before. Without the API, or where {@code -Xrs}
+     * reserves a signal, its handler stays as it is.
      */
-    static void exitWithZero() {
+    static void handle() {
+        handle("TERM", () -> System.exit(0));
+        handle("USR1", () -> log.warn("SIGUSR1 is ignored (expected: SIGTERM to stop; log files need no signal)"));
+    }
+
+    private static void handle(String name, Runnable action) {
         try {
             Class<?> signal = Class.forName("sun.misc.Signal");
             Class<?> handler = Class.forName("sun.misc.SignalHandler");
-            Object exit = Proxy.newProxyInstance(
+            Object handling = Proxy.newProxyInstance(
                     handler.getClassLoader(), new Class<?>[] {handler}, (proxy, method, arguments) -> {
                         if (method.getDeclaringClass() == handler) {
-                            System.exit(0);
+                            action.run();
                         }
                         return switch (method.getName()) {
                             case "equals" -> proxy == arguments[0];
                             case "hashCode" -> System.identityHashCode(proxy);
-                            default -> "exits with 0";
+                            default -> "handles " + name;
                         };
                     });
             signal.getMethod("handle", signal, handler)
-                    .invoke(null, signal.getConstructor(String.class).newInstance("TERM"), exit);
+                    .invoke(null, signal.getConstructor(String.class).newInstance(name), handling);
         } catch (ReflectiveOperationException e) {
-            log.debug("SIGTERM ends this process with exit code 143: {}", e.toString());
+            log.debug("SIG{} has Java's own handler: {}", name, e.toString());
         }
     }
 }
