@@ -3,6 +3,8 @@ package io.weir.accesslog;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.PrintStream;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
@@ -49,7 +51,8 @@ interface LineSink extends AutoCloseable {
     /**
      * A file, opened for appending. It is opened again when it was renamed or deleted. So {@code logrotate}
      * needs no signal; its {@code copytruncate} works too, since an append writes at the present end of the
-     * file.
+     * file. It is opened again after a failed write, too. If it ends with a part of a line, as after a full
+     * disk or a crash, the next line begins behind a line feed.
      */
     final class AppendedFile implements LineSink {
 
@@ -102,8 +105,27 @@ interface LineSink extends AutoCloseable {
             OutputStream opened = Files.newOutputStream(
                     path, StandardOpenOption.CREATE, StandardOpenOption.WRITE, StandardOpenOption.APPEND);
             fileKey = fileKey(path);
+            if (endsWithinLine(path)) {
+                try {
+                    opened.write('\n');
+                } catch (IOException e) {
+                    opened.close();
+                    throw e;
+                }
+            }
             out = opened;
             return opened;
+        }
+
+        private static boolean endsWithinLine(Path path) throws IOException {
+            // Others, such as a pipe, have no end that could be read.
+            if (!Files.isRegularFile(path) || !Files.isReadable(path)) {
+                return false;
+            }
+            try (FileChannel written = FileChannel.open(path, StandardOpenOption.READ)) {
+                ByteBuffer last = ByteBuffer.allocate(1);
+                return written.size() > 0 && written.read(last, written.size() - 1) == 1 && last.get(0) != '\n';
+            }
         }
 
         /** The inode; null if the file system has none. */

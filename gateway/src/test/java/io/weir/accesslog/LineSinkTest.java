@@ -121,6 +121,38 @@ public class LineSinkTest {
     }
 
     @Test
+    void beginsANewLineBehindAPartOfALine() throws IOException {
+        Path file = Files.writeString(directory.resolve("access.log"), "one\nhalf a li");
+
+        try (LineSink sink = new LineSink.AppendedFile(file)) {
+            write(sink, "two\n");
+            write(sink, "three\n");
+        }
+
+        assertThat(file).hasContent("one\nhalf a li\ntwo\nthree\n");
+    }
+
+    @Test
+    void beginsANewLineAfterADiskThatWasFull() throws Exception {
+        Path file = directory.resolve("access.log");
+        Path input = Files.writeString(directory.resolve("input"), "0123456789\n".repeat(1_000));
+        // A limit on the size of files breaks off a write as a full disk does.
+        Process limited = new ProcessBuilder("bash", "-c", "ulimit -f 1; cat input > access.log")
+                .directory(directory.toFile())
+                .redirectErrorStream(true)
+                .start();
+        assertThat(limited.waitFor()).as("%s", input).isNotZero();
+        String broken = Files.readString(file);
+        assertThat(broken).isNotEmpty().doesNotEndWith("\n");
+
+        try (LineSink sink = new LineSink.AppendedFile(file)) {
+            write(sink, "one\n");
+        }
+
+        assertThat(file).hasContent(broken + "\none\n");
+    }
+
+    @Test
     void rejectsAPathThatIsNoFile() {
         assertThatIOException().isThrownBy(() -> new LineSink.AppendedFile(directory));
     }
