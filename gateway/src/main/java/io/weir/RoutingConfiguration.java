@@ -6,6 +6,7 @@ import io.weir.cluster.GatewayCount;
 import io.weir.compression.CompressionMemory;
 import io.weir.config.WeirProperties;
 import io.weir.config.check.RoutesBinder;
+import io.weir.door.AddedParameterFilterFactory;
 import io.weir.door.BackendAnswerFilter;
 import io.weir.door.BackendRoutingFilter;
 import io.weir.door.FrontDoor;
@@ -59,6 +60,7 @@ import org.springframework.boot.web.server.autoconfigure.ServerProperties;
 import org.springframework.cloud.gateway.config.GatewayProperties;
 import org.springframework.cloud.gateway.config.GlobalCorsProperties;
 import org.springframework.cloud.gateway.filter.GlobalFilter;
+import org.springframework.cloud.gateway.filter.factory.AddRequestParameterGatewayFilterFactory;
 import org.springframework.cloud.gateway.filter.factory.GatewayFilterFactory;
 import org.springframework.cloud.gateway.handler.FilteringWebHandler;
 import org.springframework.cloud.gateway.handler.predicate.HostRoutePredicateFactory;
@@ -123,6 +125,19 @@ class RoutingConfiguration {
                                         Boolean.class,
                                         true),
                                 new Forwarding(properties.getObject().edge()))
+                        : bean;
+            }
+        };
+    }
+
+    /** Replaces Spring Cloud Gateway's own factory of the filter AddRequestParameter. */
+    @Bean
+    static BeanPostProcessor addedParameterReplacement() {
+        return new BeanPostProcessor() {
+            @Override
+            public Object postProcessAfterInitialization(Object bean, String name) {
+                return bean.getClass() == AddRequestParameterGatewayFilterFactory.class
+                        ? new AddedParameterFilterFactory()
                         : bean;
             }
         };

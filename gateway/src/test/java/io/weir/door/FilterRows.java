@@ -149,6 +149,15 @@ final class FilterRows {
                                 "SetRequestHeader=X-Request-Id, other",
                                 "SetRequestHeader=X-Request-Timeout, 1")
                         .cases(plain, once),
+                row("AddRequestParameter with a blank")
+                        .then("AddRequestParameter=a, b c%&=")
+                        .notCompiled()
+                        .cases(
+                                get("/f").to("/f?a=b%20c%25%26%3D"),
+                                get("/f?x=1").to("/f?x=1&a=b%20c%25%26%3D"),
+                                get("/f?x=%20").to("/f?x=%20&a=b%20c%25%26%3D"),
+                                get("/f%20?x=1&").to("/f%20?x=1&a=b%20c%25%26%3D"),
+                                get("/f?x[]=%20").to("/f?x[]=%20&a=b%20c%25%26%3D")),
                 row("PreserveHostHeader")
                         .then("PreserveHostHeader")
                         .cases(
