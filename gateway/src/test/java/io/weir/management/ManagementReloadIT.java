@@ -194,7 +194,7 @@ class ManagementReloadIT {
         assertThat(property(config, "spring.cloud.gateway.server.webflux.routes[0].filters[0]")
                         .path("text")
                         .asString())
-                .isEqualTo("AddRequestHeader=******");
+                .isEqualTo("AddRequestHeader=Authorization, ******");
         assertThat(config.toString()).doesNotContain(TOKEN).doesNotContain("s3cret");
         assertThat(config.path("changes")).isEmpty();
         assertThat(config.path("refused").isNull()).isTrue();

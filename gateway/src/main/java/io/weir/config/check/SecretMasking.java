@@ -31,11 +31,15 @@ final class SecretMasking {
     private static final Pattern DEFINITION = Pattern.compile("^(\\w+)=(.*)$", Pattern.DOTALL);
 
     /**
-     * A filter that sets a header or parameter. For these, even a vague name such as X-Auth marks the value
-     * as secret.
+     * A filter that sends a value to the backend, which may be a secret under any name, or one that sets a
+     * field of the response. For this one, even a vague name such as X-Auth marks the value as secret.
      */
     private static final Pattern SECRET_FIELD_FILTER = Pattern.compile(
-            "^(?:Add|Set)\\w*(?:Header|Parameter)\\w*=[^,:]*(?:auth|key|sign|session)", Pattern.CASE_INSENSITIVE);
+            "^(?:Add|Set|Rewrite)Request(?:Header|HeadersIfNotPresent|Parameter)="
+                    + "|^(?:Add|Set)\\w*Header\\w*=[^,:]*(?:auth|key|sign|session)",
+            Pattern.CASE_INSENSITIVE);
+    /** The name of the only field or parameter that a filter writes. */
+    private static final Pattern FIELD = Pattern.compile("^\\w+Request(?:Header|Parameter)= *[\\w.-]+ *, *");
     /** A value that is secret under any name. */
     private static final Pattern SECRET_VALUE = Pattern.compile(
             "\\b(?:basic|bearer) +[\\w.~+/=-]{8,}|-----BEGIN [A-Z ]*PRIVATE KEY", Pattern.CASE_INSENSITIVE);
@@ -55,7 +59,8 @@ final class SecretMasking {
             return MASK;
         }
         if (hasSecretArguments(value)) {
-            return value.substring(0, value.indexOf('=') + 1) + MASK;
+            Matcher field = FIELD.matcher(value);
+            return (field.find() ? field.group() : value.substring(0, value.indexOf('=') + 1)) + MASK;
         }
         if (SECRET_VALUE.matcher(value).find()) {
             return MASK;
