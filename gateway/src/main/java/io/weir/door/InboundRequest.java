@@ -149,8 +149,14 @@ final class InboundRequest implements RequestFacts {
     /** The request's trailers; read after the end of the body. */
     HttpHeaders requestTrailers() {
         HttpHeaders trailers = RequestTrailers.of(channel);
-        if (reserved != null && !trailers.isEmpty()) {
+        if (trailers.isEmpty()) {
+            return trailers;
+        }
+        if (reserved != null) {
             reserved.removeFrom(trailers);
+        }
+        if (priorityHeader != null) {
+            priorityHeader.removeFrom(trailers);
         }
         return trailers;
     }

@@ -95,6 +95,12 @@ public final class PriorityHeader {
         return null;
     }
 
+    /** Removes the field, in every spelling, from trailers, which a backend may merge into the head. */
+    void removeFrom(HttpHeaders trailers) {
+        otherSpellings.removeFrom(trailers);
+        trailers.remove(name);
+    }
+
     /** Writes the priority into the head for the backend, and removes the field's {@link OtherSpellings}. */
     void write(HttpHeaders toBackend, Priority priority) {
         otherSpellings.removeFrom(toBackend);

@@ -96,6 +96,15 @@ class PriorityHeaderTest {
         assertThat(head.get("X-Priorities")).isEqualTo("kept");
     }
 
+    @Test
+    void removesEverySpellingFromTrailers() {
+        HttpHeaders trailers = head("critical").add("x_priority", "critical").add("X-Checksum", "kept");
+
+        header.removeFrom(trailers);
+
+        assertThat(trailers.names()).containsExactly("X-Checksum");
+    }
+
     private static HttpHeaders head(String priority) {
         return new DefaultHttpHeaders().add("X-Priority", priority);
     }

@@ -26,6 +26,7 @@ class RequestTrailersIT extends OneBackendTests {
             conversation.answer(200, String.join("|", conversation.trailers()));
         });
         gateway = TestGateway.setup()
+                .weir("edge: { priority-header: X-Priority }")
                 .backend(BACKEND, backend.uri(), "deadline: 20s")
                 .route(BACKEND, BACKEND)
                 .start();
@@ -40,6 +41,16 @@ class RequestTrailersIT extends OneBackendTests {
             // A later request on the same connections does not repeat them.
             assertThat(post(caller, path, "")).isEmpty();
             assertThat(post(caller, path, "X-Other: 1\r\n")).isEqualToIgnoringCase("X-Other: 1");
+        }
+    }
+
+    /** A backend that merges trailers into the head would rank the call as the caller says. */
+    @Door.Each
+    void dropsThePriorityThatOnlyTheGatewayMayState(Door door) throws IOException {
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            String trailers = "X-Priority: critical\r\nx_priority: critical\r\nX-Priority-2: kept\r\n";
+            assertThat(post(caller, door.path(BACKEND, "priority"), trailers))
+                    .isEqualToIgnoringCase("X-Priority-2: kept");
         }
     }
 
