@@ -9,6 +9,7 @@ import io.weir.config.check.RoutesBinder;
 import io.weir.door.AddedParameterFilterFactory;
 import io.weir.door.BackendAnswerFilter;
 import io.weir.door.BackendRoutingFilter;
+import io.weir.door.ForwardedFieldsFilter;
 import io.weir.door.FrontDoor;
 import io.weir.door.GeneralDoor;
 import io.weir.door.HostPredicateFactory;
@@ -253,6 +254,11 @@ class RoutingConfiguration {
     @Bean
     GeneralDoor generalDoor(WeirProperties properties, EdgeRecorder recorder, Engine engine) {
         return new GeneralDoor(properties.edge().serverTiming(), recorder, engine::nanoTime);
+    }
+
+    @Bean
+    ForwardedFieldsFilter forwardedFieldsFilter(GeneralDoor door) {
+        return new ForwardedFieldsFilter(door);
     }
 
     @Bean

@@ -109,6 +109,7 @@ final class CompiledCaller extends Mono<Void> implements DelegatingCaller, Subsc
     @Override
     public void writeHead(HttpHeaders toBackend, String authority) {
         toBackend.set(inbound.request().requestHeaders());
+        inbound.writeForwarded(toBackend);
         for (Consumer<HttpHeaders> filter : route.request()) {
             filter.accept(toBackend);
         }

@@ -247,6 +247,21 @@ final class InboundRequest implements RequestFacts {
     }
 
     /**
+     * Writes the caller's address, scheme and host into the head for the backend, before the route's filters:
+     * a filter may set another value.
+     *
+     * @param toBackend the caller's fields
+     */
+    void writeForwarded(HttpHeaders toBackend) {
+        InetSocketAddress peer = CallerPeer.of(channel);
+        if (peer != null) {
+            String host = host();
+            forwarding.write(
+                    toBackend, request.requestHeaders(), peer, request.connectionScheme(), host == null ? "" : host);
+        }
+    }
+
+    /**
      * Completes the head for the backend after the route's filters.
      *
      * @param authority the {@code Host} of the instance that the request goes to
@@ -255,18 +270,12 @@ final class InboundRequest implements RequestFacts {
      * @param priority the class of the call
      */
     void completeBackendHead(HttpHeaders toBackend, String authority, boolean preserveHost, Priority priority) {
-        String host = host();
         String preserved = preserveHost ? toBackend.get(HttpHeaderNames.HOST) : null;
         HopByHop.strip(toBackend);
         toBackend.remove(HttpHeaderNames.EXPECT);
         toBackend.remove(CallerTimeout.X_REQUEST_TIMEOUT);
         toBackend.set(HttpHeaderNames.HOST, preserved == null ? authority : preserved);
         toBackend.set(RequestId.X_REQUEST_ID, requestId());
-        InetSocketAddress peer = CallerPeer.of(channel);
-        if (peer != null) {
-            forwarding.write(
-                    toBackend, request.requestHeaders(), peer, request.connectionScheme(), host == null ? "" : host);
-        }
         if (priorityHeader != null) {
             priorityHeader.write(toBackend, priority);
         }

@@ -73,6 +73,36 @@ class ForwardHeadersIT {
         }
     }
 
+    /** As configured, also if the caller has sent the same value, or another one. */
+    @Test
+    void sendsTheForwardedFieldsThatTheFiltersOfARouteSet() throws Exception {
+        for (String edge : List.of("", "edge: { trusted-proxies: [127.0.0.1] }")) {
+            try (TestGateway gateway = start(edge)) {
+                for (String path : List.of("/set/1", "/set-general/1")) {
+                    for (String scheme : List.of("https", "http")) {
+                        assertThat(TestCaller.get(
+                                                gateway.port(),
+                                                path,
+                                                "X-Forwarded-Proto: " + scheme,
+                                                "X-Forwarded-Host: forged.example",
+                                                "X-Forwarded-For: 192.0.2.7",
+                                                "X_Forwarded_Proto: forged")
+                                        .status())
+                                .isEqualTo(200);
+                        TestBackend.Request request = backend.next();
+                        assertThat(request.headers("x-forwarded-proto")).containsExactly("https");
+                        assertThat(request.headers("x-forwarded-host")).containsExactly("shop.example");
+                        assertThat(request.headers("x-forwarded-prefix")).containsExactly("/api");
+                        assertThat(request.headers("x-forwarded-port")).isEmpty();
+                        assertThat(request.headers("x_forwarded_proto")).isEmpty();
+                        assertThat(request.headers("x-forwarded-for"))
+                                .containsExactly(edge.isEmpty() ? "127.0.0.1" : "192.0.2.7, 127.0.0.1");
+                    }
+                }
+            }
+        }
+    }
+
     private static TestCaller.Answer askHost(TestGateway gateway, String path, String host, String scheme)
             throws IOException {
         try (TestCaller caller = TestCaller.to(gateway.port())) {
@@ -93,6 +123,9 @@ class ForwardHeadersIT {
                   - { id: office, uri: "backend://orders", predicates: ["Path=/office/**", "RemoteAddr=192.0.2.7"] }
                   - { id: hosted, uri: "backend://orders", predicates: ["Path=/hosted/**", "Host=shop.example"] }
                   - { id: hosted-general, uri: "backend://orders", predicates: ["Path=/hosted-general/**", "Host={shop}.example", "After=2020-01-01T00:00:00Z"] }
+                  - { id: set, uri: "backend://orders", predicates: ["Path=/set/**"], filters: &set
+                      ["SetRequestHeader=X-Forwarded-Proto, https", "SetRequestHeader=X-Forwarded-Host, shop.example", "RemoveRequestHeader=X-Forwarded-Port", "StripPrefix=1", "AddRequestHeader=X-Forwarded-Prefix, /api"] }
+                  - { id: set-general, uri: "backend://orders", predicates: ["Path=/set-general/**", "After=2020-01-01T00:00:00Z"], filters: *set }
                   - { id: local, uri: "backend://orders", predicates: ["Path=/local/**", "RemoteAddr=127.0.0.1"] }
                 """.formatted(weir, backend.uri()));
     }

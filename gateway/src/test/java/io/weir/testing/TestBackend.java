@@ -50,13 +50,16 @@ public final class TestBackend implements AutoCloseable {
 
         /** The value of a header field; null if the request does not have it. */
         public @Nullable String header(String name) {
-            for (String field : head.lines().toList()) {
-                int colon = field.indexOf(':');
-                if (colon > 0 && field.substring(0, colon).equalsIgnoreCase(name)) {
-                    return field.substring(colon + 1).strip();
-                }
-            }
-            return null;
+            List<String> values = headers(name);
+            return values.isEmpty() ? null : values.getFirst();
+        }
+
+        /** The values of all header fields of a name, in their order. */
+        public List<String> headers(String name) {
+            return head.lines()
+                    .filter(field -> field.regionMatches(true, 0, name + ':', 0, name.length() + 1))
+                    .map(field -> field.substring(name.length() + 1).strip())
+                    .toList();
         }
     }
 
