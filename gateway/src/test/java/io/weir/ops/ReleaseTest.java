@@ -48,6 +48,21 @@ class ReleaseTest {
                 .containsExactly("1", "2");
     }
 
+    /** Tokens and other secrets may stand in each of them. */
+    @Test
+    void packageLetsOnlyRootAndTheGatewayReadItsConfiguration() throws IOException {
+        List<String> files = Files.readAllLines(OPS.resolve("release/deb/conffiles"));
+        String mode = only("    chmod 640 (.*)", OPS.resolve("release/build")).group(1);
+        String owner =
+                only("    chgrp weir (.*)", OPS.resolve("release/deb/postinst")).group(1);
+
+        assertThat(files).contains("/etc/weir/weir.yml");
+        assertThat(mode.split(" "))
+                .containsExactlyInAnyOrderElementsOf(
+                        files.stream().map(file -> "\"$root" + file + '"').toList());
+        assertThat(owner.split(" ")).containsExactlyInAnyOrderElementsOf(files);
+    }
+
     /** The launcher documents each exit code of the gateway. */
     @Test
     void launcherDocumentsTheExitCodesOfTheGateway() throws IOException {
