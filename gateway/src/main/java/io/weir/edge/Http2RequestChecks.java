@@ -40,6 +40,10 @@ final class Http2RequestChecks {
         if (path == null || !isToken(method) || !HttpUtil.isEncodingSafeStartLineToken(path)) {
             return Refusal.of(Reason.BAD_REQUEST, "request: malformed (expected: a method and a path)");
         }
+        if (path.charAt(0) != '/' && !path.toString().equals("*")) {
+            // An absolute-form would name another host than :authority (RFC 9113, 8.3.1).
+            return Refusal.of(Reason.BAD_REQUEST, "path: begins with no slash (expected: a slash, or only *)");
+        }
         if (path.length() > rules.maxUriLength()) {
             return Refusal.of(Reason.URI_TOO_LONG, "path: longer than " + rules.maxUriLength() + " bytes");
         }

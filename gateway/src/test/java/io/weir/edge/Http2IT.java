@@ -196,6 +196,16 @@ class Http2IT {
                 Arguments.of(
                         "space in the path", RawHttp2Client.get("/a b"), Reason.BAD_REQUEST, "a method and a path"),
                 Arguments.of(
+                        "path in absolute-form",
+                        RawHttp2Client.get("http://other.example/hello"),
+                        Reason.BAD_REQUEST,
+                        "path: begins with no slash"),
+                Arguments.of(
+                        "path without a slash",
+                        RawHttp2Client.get("hello"),
+                        Reason.BAD_REQUEST,
+                        "begins with no slash"),
+                Arguments.of(
                         "long path", RawHttp2Client.get("/" + "a".repeat(256)), Reason.URI_TOO_LONG, "longer than 256"),
                 Arguments.of(
                         "large field",
