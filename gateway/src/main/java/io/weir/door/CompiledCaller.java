@@ -179,10 +179,11 @@ final class CompiledCaller extends Mono<Void> implements DelegatingCaller, Subsc
     @Override
     public void upgrade(
             @Nullable String subprotocol,
+            HttpHeaders fromBackend,
             int maxFrameBytes,
             BiFunction<WebsocketInbound, WebsocketOutbound, Publisher<Void>> tunnel) {
         writeQuota();
-        inbound.upgrade(subprotocol, maxFrameBytes, tunnel)
+        inbound.upgrade(subprotocol, fromBackend, maxFrameBytes, tunnel)
                 .doFinally(signal -> exchange.tunnelClosed())
                 .subscribe(null, failure -> exchange.callerLeft(), this::complete);
     }

@@ -224,13 +224,14 @@ final class GeneralCaller implements DelegatingCaller {
     @Override
     public void upgrade(
             @Nullable String subprotocol,
+            HttpHeaders fromBackend,
             int maxFrameBytes,
             BiFunction<WebsocketInbound, WebsocketOutbound, Publisher<Void>> tunnel) {
         writeQuota();
         // Commits Spring's response first, so that no filter writes to it after the handshake.
         web.getResponse()
                 .setComplete()
-                .then(Mono.defer(() -> inbound.upgrade(subprotocol, maxFrameBytes, tunnel)))
+                .then(Mono.defer(() -> inbound.upgrade(subprotocol, fromBackend, maxFrameBytes, tunnel)))
                 .doFinally(signal -> exchange.tunnelClosed())
                 .subscribe(
                         null,

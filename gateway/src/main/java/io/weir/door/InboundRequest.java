@@ -6,6 +6,7 @@ import io.netty.channel.Channel;
 import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.ChannelOutboundBuffer;
+import io.netty.handler.codec.http.DefaultHttpHeaders;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaderValues;
 import io.netty.handler.codec.http.HttpHeaders;
@@ -74,6 +75,15 @@ final class InboundRequest implements RequestFacts {
 
     /** The received path has no dot segments; a filter can make one, such as of {@code /a../b} without /a. */
     private static final Pattern DOT_SEGMENT = Pattern.compile("/\\.{1,2}(?:[;/]|%2F|%5C|$)");
+
+    /** The fields of an answer that opens a WebSocket, which the gateway writes itself. */
+    private static final AsciiString[] HANDSHAKE = {
+        HttpHeaderNames.CONTENT_LENGTH,
+        HttpHeaderNames.SEC_WEBSOCKET_ACCEPT,
+        HttpHeaderNames.SEC_WEBSOCKET_EXTENSIONS,
+        HttpHeaderNames.SEC_WEBSOCKET_PROTOCOL,
+        HttpHeaderNames.SEC_WEBSOCKET_VERSION,
+    };
 
     private static final AsciiString SERVER_TIMING = AsciiString.cached("server-timing");
 
@@ -455,11 +465,14 @@ final class InboundRequest implements RequestFacts {
      * Opens the caller's WebSocket; completes when the tunnel has ended.
      *
      * @param subprotocol the backend's choice; null if there is none
+     * @param fromBackend the head of the backend's answer; its fields are passed on, except those of the
+     *     handshake itself
      * @param maxFrameBytes the largest frame of the caller that passes
      * @param tunnel passes frames between the caller's two directions and the backend
      */
     Mono<Void> upgrade(
             @Nullable String subprotocol,
+            HttpHeaders fromBackend,
             int maxFrameBytes,
             BiFunction<WebsocketInbound, WebsocketOutbound, Publisher<Void>> tunnel) {
         hasTunnel = true;
@@ -470,7 +483,7 @@ final class InboundRequest implements RequestFacts {
             // Netty reads only one of the fields in which the caller may have named the subprotocol.
             request.requestHeaders().set(HttpHeaderNames.SEC_WEBSOCKET_PROTOCOL, subprotocol);
         }
-        response.responseHeaders().set(RequestId.X_REQUEST_ID, requestId());
+        writeHandshakeHead(fromBackend);
         // Unlike Reactor Netty's publisher, it ends with the tunnel.
         Sinks.Empty<Void> ended = Sinks.empty();
         // Cached: when Reactor Netty cancels it because the caller has closed, the tunnel goes on to its end,
@@ -481,6 +494,25 @@ final class InboundRequest implements RequestFacts {
                                 .cache(),
                         spec.build())
                 .then(ended.asMono());
+    }
+
+    private void writeHandshakeHead(HttpHeaders fromBackend) {
+        HttpHeaders passed = new DefaultHttpHeaders().set(fromBackend);
+        HopByHop.strip(passed);
+        for (AsciiString name : HANDSHAKE) {
+            passed.remove(name);
+        }
+        Via.append(passed);
+        HttpHeaders head = response.responseHeaders();
+        for (String name : passed.names()) {
+            if (HttpHeaderNames.SET_COOKIE.contentEqualsIgnoreCase(name)) {
+                head.add(name, passed.getAll(name));
+            } else if (!head.contains(name)) {
+                // The gateway has written the quota, and a filter its fields.
+                head.set(name, passed.getAll(name));
+            }
+        }
+        head.set(RequestId.X_REQUEST_ID, requestId());
     }
 
     /** Whether the caller awaits gRPC's status at the end of the response. */

@@ -340,7 +340,9 @@ abstract non-sealed class Attempt implements ExchangePhase {
 
     /** The backend has opened a WebSocket. */
     final void tunnelOpened(
-            @Nullable String subprotocol, BiFunction<WebsocketInbound, WebsocketOutbound, Publisher<Void>> tunnel) {
+            @Nullable String subprotocol,
+            HttpHeaders fromBackend,
+            BiFunction<WebsocketInbound, WebsocketOutbound, Publisher<Void>> tunnel) {
         long now = exchange.now();
         int status = HttpResponseStatus.SWITCHING_PROTOCOLS.code();
         traceAnswered(status);
@@ -349,7 +351,7 @@ abstract non-sealed class Attempt implements ExchangePhase {
         exchange.tunnelBegins(this, status, now);
         exchange.record()
                 .caller()
-                .upgrade(subprotocol, exchange.engine().limits().maxFrameBytes(), tunnel);
+                .upgrade(subprotocol, fromBackend, exchange.engine().limits().maxFrameBytes(), tunnel);
     }
 
     final void traceAnswered(int status) {

@@ -115,11 +115,13 @@ public interface Caller {
      * tunnel has ended.
      *
      * @param subprotocol the backend's choice; null: none
+     * @param fromBackend the head of the backend's answer
      * @param maxFrameBytes the largest frame of the caller that passes
      * @param tunnel passes frames between the backend and the caller's two directions
      */
     void upgrade(
             @Nullable String subprotocol,
+            HttpHeaders fromBackend,
             int maxFrameBytes,
             BiFunction<WebsocketInbound, WebsocketOutbound, Publisher<Void>> tunnel);
 

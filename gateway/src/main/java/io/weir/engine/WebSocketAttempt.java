@@ -140,7 +140,7 @@ final class WebSocketAttempt extends HttpAttempt {
             TunnelSide opened = new TunnelSide(from);
             backendSide = opened;
             lastMovedAt = exchange.now();
-            tunnelOpened(subprotocol(opened), this::tunnel);
+            tunnelOpened(subprotocol(opened), head.responseHeaders(), this::tunnel);
         }
     }
 

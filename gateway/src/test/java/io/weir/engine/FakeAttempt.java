@@ -118,7 +118,7 @@ final class FakeAttempt extends Attempt {
         connects();
         headArrived = true;
         isTunnelOpen = true;
-        tunnelOpened(null, (fromCaller, toCaller) -> Mono.never());
+        tunnelOpened(null, EmptyHttpHeaders.INSTANCE, (fromCaller, toCaller) -> Mono.never());
         return this;
     }
 

@@ -164,6 +164,7 @@ final class FakeCaller implements Caller {
     @Override
     public void upgrade(
             @Nullable String subprotocol,
+            HttpHeaders fromBackend,
             int maxFrameBytes,
             BiFunction<WebsocketInbound, WebsocketOutbound, Publisher<Void>> tunnel) {
         received.add("upgrade");

@@ -133,6 +133,34 @@ class WebSocketIT {
     }
 
     @Door.Each
+    void passesOnTheFieldsOfTheBackendsHandshake(Door door) throws Exception {
+        backend.behave((request, conversation) -> {
+            TestWebSocket socket = TestWebSocket.accept(
+                    request,
+                    conversation,
+                    null,
+                    "Set-Cookie: a=1",
+                    "Set-Cookie: b=2",
+                    "X-Node: one",
+                    "Keep-Alive: timeout=5",
+                    "X-Request-Id: of-the-backend");
+            socket.next();
+            socket.close(1000, "");
+        });
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            TestWebSocket.ask(caller, door.path(BACKEND, "cookies"));
+            TestCaller.Answer answer = caller.answer();
+            assertThat(answer.status()).isEqualTo(101);
+            assertThat(answer.header("set-cookie")).isEqualTo("a=1, b=2");
+            assertThat(answer.header("x-node")).isEqualTo("one");
+            assertThat(answer.header("keep-alive")).isNull();
+            assertThat(answer.header("x-request-id")).doesNotContain("of-the-backend");
+            assertThat(answer.header("upgrade")).isEqualTo("websocket");
+            assertThat(answer.header("sec-websocket-accept")).doesNotContain(",");
+        }
+    }
+
+    @Door.Each
     void echoesAMessageInManyFrames(Door door) throws Exception {
         echo((request, conversation) -> conversation.close());
         try (TestCaller caller = TestCaller.to(gateway.port())) {

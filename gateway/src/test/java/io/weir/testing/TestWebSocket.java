@@ -15,6 +15,8 @@ import java.security.NoSuchAlgorithmException;
 import java.util.Arrays;
 import java.util.Base64;
 import java.util.Objects;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -78,14 +80,19 @@ public final class TestWebSocket {
         return accept(request, conversation, null);
     }
 
-    /** Accepts a WebSocket as a backend, with a subprotocol. */
+    /** Accepts a WebSocket as a backend, with a subprotocol and further fields of its answer. */
     public static TestWebSocket accept(
-            TestBackend.Request request, TestBackend.Conversation conversation, @Nullable String subprotocol)
+            TestBackend.Request request,
+            TestBackend.Conversation conversation,
+            @Nullable String subprotocol,
+            String... fields)
             throws IOException {
         String key = Objects.requireNonNull(request.header("sec-websocket-key"), "a WebSocket's handshake");
         conversation.write("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
                 + "Sec-WebSocket-Accept: " + accept(key) + "\r\n"
-                + (subprotocol == null ? "" : "Sec-WebSocket-Protocol: " + subprotocol + "\r\n") + "\r\n");
+                + (subprotocol == null ? "" : "Sec-WebSocket-Protocol: " + subprotocol + "\r\n")
+                + Stream.of(fields).map(field -> field + "\r\n").collect(Collectors.joining())
+                + "\r\n");
         conversation.upgrade();
         return new TestWebSocket(conversation.in(), conversation::write, false, subprotocol);
     }
