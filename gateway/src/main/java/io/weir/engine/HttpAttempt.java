@@ -7,12 +7,14 @@ import io.netty.handler.codec.http.EmptyHttpHeaders;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaderValues;
 import io.netty.handler.codec.http.HttpHeaders;
+import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http.HttpStatusClass;
 import io.weir.instance.ContinueSignal;
 import io.weir.instance.Failures;
 import io.weir.instance.TrailingFields;
 import io.weir.outcome.Problem;
 import io.weir.outcome.Reason;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
@@ -38,6 +40,10 @@ import reactor.netty.http.client.HttpClientResponse;
  */
 class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listener {
 
+    /** A body of these methods is unusual; a backend may refuse one, or close the connection. */
+    private static final Set<HttpMethod> EXPECT_NO_BODY =
+            Set.of(HttpMethod.GET, HttpMethod.HEAD, HttpMethod.DELETE, HttpMethod.OPTIONS, HttpMethod.TRACE);
+
     private static final int UNDECIDED = 0;
     private static final int SENT = 1;
     private static final int WITHDRAWN = 2;
@@ -61,6 +67,9 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
     /** Whether the backend decides about the rest of the body, of which the beginning is read ahead. */
     private final boolean asksBackendToContinue;
 
+    /** Written before the connection is asked for. */
+    private boolean hasBody;
+
     private volatile @Nullable Connection request;
     private volatile @Nullable Relay upload;
     private volatile @Nullable TrailingFields trailing;
@@ -75,9 +84,16 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
 
     @Override
     void start() {
+        RequestBody body = exchange.body();
+        HttpMethod method = exchange.record().caller().method();
+        // Over HTTP/2, a request may turn out to have no body only when it ends.
+        hasBody = body != null && !(body.isEmpty() && EXPECT_NO_BODY.contains(method));
+        if (body != null && !hasBody) {
+            body.release();
+        }
         instance.pool()
                 .client()
-                .request(exchange.record().caller().method())
+                .request(method)
                 .uri(target())
                 .send(this::send)
                 .responseConnection(this::onResponse)
@@ -245,7 +261,7 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
         headers.clear();
         writeHead(headers);
         RequestBody body = exchange.body();
-        if (body == null) {
+        if (body == null || !hasBody) {
             return out;
         }
         if (!headers.contains(HttpHeaderNames.CONTENT_LENGTH)) {

@@ -364,6 +364,11 @@ final class RequestBody extends Flux<ByteBuf> implements CoreSubscriber<Object>,
         return held.bytes();
     }
 
+    /** Whether the caller has ended the request without a byte of a body, and without trailers. */
+    boolean isEmpty() {
+        return isComplete && failure == null && receivedBytes == 0 && trailers.isEmpty();
+    }
+
     /** Whether the body is released, so that no more of it is passed on. */
     boolean hasEnded() {
         return isReleased;
