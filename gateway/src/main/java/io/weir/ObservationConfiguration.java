@@ -6,6 +6,7 @@ import io.github.resilience4j.circuitbreaker.event.CircuitBreakerEvent;
 import io.github.resilience4j.consumer.EventConsumerRegistry;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.weir.accesslog.AccessLog;
+import io.weir.accesslog.QueuedLog;
 import io.weir.config.WeirProperties;
 import io.weir.config.check.BuildVersion;
 import io.weir.edge.ClientLimits;
@@ -15,6 +16,7 @@ import io.weir.management.EventRings;
 import io.weir.management.RecentEvents;
 import io.weir.metrics.BuildMeters;
 import io.weir.metrics.EdgeMeters;
+import io.weir.metrics.LogMeters;
 import io.weir.metrics.MeterBook;
 import io.weir.metrics.TracingMeters;
 import io.weir.overload.OverloadSampler;
@@ -56,9 +58,10 @@ class ObservationConfiguration {
     }
 
     @Bean
-    MeterBook meterBook(MeterRegistry registry) {
+    MeterBook meterBook(MeterRegistry registry, ObjectProvider<QueuedLog> log) {
         MeterBook meterBook = new MeterBook(registry);
         BuildMeters.show(meterBook, BuildVersion.current(), System.getProperty("java.version", "unknown"));
+        log.ifAvailable(queued -> LogMeters.show(meterBook, queued::dropped));
         return meterBook;
     }
 

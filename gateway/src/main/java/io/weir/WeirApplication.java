@@ -1,5 +1,6 @@
 package io.weir;
 
+import io.weir.accesslog.QueuedLog;
 import io.weir.config.WeirProperties;
 import io.weir.config.check.CommandLine;
 import org.springframework.boot.SpringApplication;
@@ -42,7 +43,9 @@ public class WeirApplication {
             EventLoops.choose(Runtime.getRuntime().availableProcessors());
             try {
                 SpringApplication application = new SpringApplication(WeirApplication.class);
-                application.addInitializers(new CheckedValues(checked));
+                QueuedLog log = new QueuedLog();
+                application.addListeners(log);
+                application.addInitializers(new CheckedValues(checked), log);
                 application.run(given);
             } catch (RuntimeException | Error e) {
                 // Spring Boot has logged it.

@@ -638,6 +638,12 @@ public enum Meters {
             Kind.COUNTER,
             null,
             "Lines of the access log that were dropped and not written."),
+    /** Lost lines of the gateway's own log. */
+    LOG_DROPPED(
+            "weir.log.dropped",
+            Kind.COUNTER,
+            null,
+            "Lines of the gateway's own log and of standard error that were dropped and not written."),
     /** Which builds run; to compare before and after an upgrade. */
     BUILD(
             "weir.build.info",

@@ -161,6 +161,7 @@ class MetersTest {
             ClusterMeters.show(book, () -> 3, () -> 1);
             TracingMeters.show(book, () -> 3, () -> 2, () -> 1);
             BuildMeters.show(book, "0.1.0", "25.0.1");
+            LogMeters.show(book, () -> 1);
             ReloadMeters reloads = new ReloadMeters(book, Instant.EPOCH);
             reloads.applied(Instant.EPOCH);
             CertificateMeters certificates = new CertificateMeters(book);
