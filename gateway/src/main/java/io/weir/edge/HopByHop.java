@@ -19,10 +19,10 @@ import java.util.StringJoiner;
  * filters can add a field of the same name.
  *
  * <p>{@code TE} is reduced to {@code trailers}, because trailers are passed on; without that value it is
- * removed. {@code Expect} is removed here; the engine sets {@code 100-continue} again if only the beginning of
- * the body is read ahead, so that the backend decides about the rest. {@code Proxy-Authorization} belongs to a
- * client and its forward proxy, and the gateway is none. {@code Proxy-Authenticate} is passed on: a 407 must
- * have one (RFC 9110, 15.5.8), and the gateway passes on every status.
+ * removed. {@code Expect} is removed here; the engine sets {@code 100-continue} again if only the beginning
+ * of the body is read ahead, so that the backend decides about the rest. {@code Proxy-Authorization} belongs
+ * to a client and its forward proxy, and the gateway is none. {@code Proxy-Authenticate} is passed on: a 407
+ * must have one (RFC 9110, 15.5.8), and the gateway passes on every status.
  */
 public final class HopByHop {
 

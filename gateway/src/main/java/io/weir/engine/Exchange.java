@@ -247,7 +247,7 @@ public final class Exchange {
             incoming = new RequestBody(this);
             body = incoming;
         }
-        if (incoming == null || !ReadingAhead.appliesTo(incoming, admission)) {
+        if (incoming == null || !ReadingAhead.appliesTo(this, incoming, admission)) {
             phase = admission;
             return admission.request(now);
         }

@@ -51,8 +51,10 @@ final class ReadingAhead implements ExchangePhase {
      * gateway reads. If the bulkhead is full, such a request asks for its permit first, so that the caller
      * gets the refusal without sending the body.
      */
-    static boolean appliesTo(RequestBody body, Admission admission) {
-        return !body.isReadAhead() && !body.isConversation() && !(body.isAwaited() && admission.isBulkheadFull());
+    static boolean appliesTo(Exchange exchange, RequestBody body, Admission admission) {
+        return !body.isReadAhead()
+                && !body.isConversation()
+                && !(exchange.record().caller().expectsContinue() && admission.isBulkheadFull());
     }
 
     /** The admission that follows. */

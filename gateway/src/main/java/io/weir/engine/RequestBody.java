@@ -65,9 +65,9 @@ final class RequestBody extends Flux<ByteBuf> implements CoreSubscriber<Object>,
      */
     boolean isConversation() {
         ExchangeRecord record = exchange.record();
+        boolean mayBeGrpc = record.backend().settings().isHttp2();
         return exchange.isStream()
-                || (record.backend().settings().isHttp2()
-                        && Problem.isGrpc(record.caller().headers()));
+                || (mayBeGrpc && Problem.isGrpc(record.caller().headers()));
     }
 
     // ---------------------------------------------------------------- reading ahead
@@ -82,11 +82,6 @@ final class RequestBody extends Flux<ByteBuf> implements CoreSubscriber<Object>,
     /** Stops reading ahead, since the phase has ended. The bytes that are read stay. */
     void stopReadingAhead() {
         reader = null;
-    }
-
-    /** Whether the caller sends the body only after {@code 100 Continue}, which it has not been sent. */
-    boolean isAwaited() {
-        return !isSubscribed && exchange.record().caller().expectsContinue();
     }
 
     /** Whether the caller has sent the whole body. */
