@@ -252,17 +252,21 @@ final class WebSocketAttempt extends HttpAttempt {
         if (isCancelled()) {
             return callersEnd.sendClose(closeStatus);
         }
-        WebSocketFrames callersFrames = frames(fromCaller, false);
+        WebSocketFrames callersFrames =
+                frames(fromCaller, new TunnelGate(callersEnd.channel(), backendsEnd.channel()), false);
         Mono<Void> up = backendsEnd.outbound().sendObject(callersFrames).then().onErrorComplete();
-        Mono<Void> down =
-                toCaller.sendObject(frames(backendsEnd.inbound(), true)).then().onErrorComplete();
+        TunnelGate downwards = new TunnelGate(backendsEnd.channel(), callersEnd.channel());
+        Mono<Void> down = toCaller.sendObject(frames(backendsEnd.inbound(), downwards, true))
+                .then()
+                .onErrorComplete();
         return Mono.when(
                 up.then(passCallersClose(callersFrames, callersEnd, backendsEnd)),
                 down.then(backendsEnd.passClose(callersEnd, BAD_GATEWAY)));
     }
 
-    private WebSocketFrames frames(WebsocketInbound from, boolean isAnswer) {
-        return new WebSocketFrames(from.receiveFrames(), frame -> {
+    private WebSocketFrames frames(WebsocketInbound from, TunnelGate gate, boolean isAnswer) {
+        gate.install();
+        return new WebSocketFrames(from.receiveFrames(), gate, frame -> {
             lastMovedAt = exchange.now();
             if (isAnswer) {
                 long soFar = bytes + frame.content().readableBytes();

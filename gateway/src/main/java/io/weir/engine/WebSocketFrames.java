@@ -27,6 +27,7 @@ import reactor.core.publisher.Operators.DeferredSubscription;
 final class WebSocketFrames extends Flux<WebSocketFrame> implements CoreSubscriber<WebSocketFrame>, Subscription {
 
     private final Publisher<WebSocketFrame> source;
+    private final TunnelGate gate;
     private final Consumer<WebSocketFrame> listener;
     private final DeferredSubscription upstream = new DeferredSubscription();
     private @Nullable CoreSubscriber<? super WebSocketFrame> sink;
@@ -37,10 +38,12 @@ final class WebSocketFrames extends Flux<WebSocketFrame> implements CoreSubscrib
      * Frames that are read once.
      *
      * @param source of frames that are lent for the time of {@code onNext}
+     * @param gate learns of each frame
      * @param listener receives each frame before it passes
      */
-    WebSocketFrames(Publisher<WebSocketFrame> source, Consumer<WebSocketFrame> listener) {
+    WebSocketFrames(Publisher<WebSocketFrame> source, TunnelGate gate, Consumer<WebSocketFrame> listener) {
         this.source = source;
+        this.gate = gate;
         this.listener = listener;
     }
 
@@ -67,6 +70,7 @@ final class WebSocketFrames extends Flux<WebSocketFrame> implements CoreSubscrib
 
     @Override
     public void onNext(WebSocketFrame frame) {
+        gate.passed();
         if (!isCancelled) {
             listener.accept(frame);
             sink().onNext(frame.retain());

@@ -2,6 +2,7 @@ package io.weir.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.handler.codec.http.websocketx.TextWebSocketFrame;
 import io.netty.handler.codec.http.websocketx.WebSocketFrame;
 import java.nio.charset.StandardCharsets;
@@ -23,6 +24,7 @@ class WebSocketFramesTest {
 
     private final WebSocketFrames frames = new WebSocketFrames(
             subscriber -> laterOnTheSourcesLoop.add(() -> source.subscribe(subscriber)),
+            new TunnelGate(new EmbeddedChannel(), new EmbeddedChannel()),
             frame -> seen.add(frame.content().toString(StandardCharsets.UTF_8)));
 
     private final BaseSubscriber<WebSocketFrame> writer = new BaseSubscriber<>() {
