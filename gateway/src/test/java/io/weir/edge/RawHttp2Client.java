@@ -130,7 +130,12 @@ public final class RawHttp2Client implements Closeable {
 
     /** Lets the server send this many bytes more on the whole connection. */
     void openWindow(int bytes) throws IOException {
-        writer.writeWindowUpdate(context, 0, bytes, context.newPromise());
+        openWindow(0, bytes);
+    }
+
+    /** Lets the server send this many bytes more on a stream; 0: on the whole connection. */
+    void openWindow(int stream, int bytes) throws IOException {
+        writer.writeWindowUpdate(context, stream, bytes, context.newPromise());
         flush();
     }
 

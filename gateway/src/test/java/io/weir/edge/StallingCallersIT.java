@@ -166,6 +166,41 @@ class StallingCallersIT extends GatewayTests {
         await().until(() -> backend.connections() == 0);
     }
 
+    /** Reads often enough for the idle timeout, but far below the minimum rate. */
+    @Door.Each
+    void isResetWhenItReadsAByteFromTimeToTime(Door door) throws Exception {
+        backend.behave(StallingCallersIT::answerWithoutEnd);
+        String path = door.path(STREAM, "crawling");
+        try (TestCaller caller = TestCaller.withSmallWindow(gateway.port())) {
+            caller.send(TestCaller.head("GET", path));
+            Thread.ofVirtual().start(() -> readSlowly(caller, 1));
+
+            gateway.assertTold(door, STREAM, path, 200, "client-too-slow");
+        }
+        String overHttp2 = door.path(STREAM, "crawling-http2");
+        try (RawHttp2Client caller = RawHttp2Client.takingNothing(gateway.port())) {
+            caller.headers(1, RawHttp2Client.get(overHttp2), true);
+            assertThat(caller.next()).isEqualTo("headers 1 200");
+            Thread.ofVirtual().start(() -> openSlowly(caller));
+
+            gateway.assertTold(door, STREAM, overHttp2, 200, "client-too-slow");
+        }
+        await().until(() -> backend.connections() == 0);
+    }
+
+    private static void openSlowly(RawHttp2Client caller) {
+        try {
+            while (true) {
+                caller.openWindow(1, 1);
+                Thread.sleep(50);
+            }
+        } catch (IOException e) {
+            // The test is over.
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
     /** A refusal has no exchange, or none any more. */
     @Door.Each
     void isResetWhenItDoesNotReadARefusal(Door door) throws Exception {
@@ -191,7 +226,7 @@ class StallingCallersIT extends GatewayTests {
         try (TestCaller caller = TestCaller.withSmallWindow(gateway.port())) {
             caller.send(TestCaller.head("GET", path));
             assertThat(caller.readHead().status()).isEqualTo(200);
-            Thread.ofVirtual().start(() -> readSlowly(caller));
+            Thread.ofVirtual().start(() -> readSlowly(caller, 8_192));
 
             gateway.assertTold(door, BRIEF, path, 200, "client-too-slow");
         }
@@ -200,9 +235,9 @@ class StallingCallersIT extends GatewayTests {
     }
 
     /** Reads often enough for the idle timeout, but too little for the deadline. */
-    private static void readSlowly(TestCaller caller) {
+    private static void readSlowly(TestCaller caller, int bytes) {
         try {
-            while (caller.in().readNBytes(8_192).length > 0) {
+            while (caller.in().readNBytes(bytes).length > 0) {
                 Thread.sleep(20);
             }
         } catch (IOException e) {
