@@ -35,7 +35,7 @@ final class SecretMasking {
      * field of the response. For this one, even a vague name such as X-Auth marks the value as secret.
      */
     private static final Pattern SECRET_FIELD_FILTER = Pattern.compile(
-            "^(?:Add|Set|Rewrite)Request(?:Header|HeadersIfNotPresent|Parameter)="
+            "^(?:Add|Set|Rewrite)Request(?:Header|HeadersIfNotPresent|Parameter)=[^,:]*[,:]"
                     + "|^(?:Add|Set)\\w*Header\\w*=[^,:]*(?:auth|key|sign|session)",
             Pattern.CASE_INSENSITIVE);
     /** The name of the only field or parameter that a filter writes. */

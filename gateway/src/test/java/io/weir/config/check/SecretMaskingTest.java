@@ -38,6 +38,7 @@ class SecretMaskingTest {
                 "routes[0].filters[0] | SetRequestHeader=X-Site,hunter2 | SetRequestHeader=X-Site,******",
                 "routes[0].filters[0] | AddRequestParameter=site, hunter2 | AddRequestParameter=site, ******",
                 "routes[0].filters[0] | AddRequestHeadersIfNotPresent=X-Site:hunter2,X-Colour:blue | AddRequestHeadersIfNotPresent=******",
+                "routes[0].filters[0] | AddRequestHeader=X-Site | AddRequestHeader=X-Site",
                 "routes[0].filters[0] | RemoveRequestHeader=X-Site | RemoveRequestHeader=X-Site",
                 "routes[0].filters[0] | AddResponseHeader=X-Colour, blue | AddResponseHeader=X-Colour, blue",
                 "routes[0].filters[0] | SetResponseHeader=X-Session, hunter2 | SetResponseHeader=******",
