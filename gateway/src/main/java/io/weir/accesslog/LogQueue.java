@@ -1,7 +1,10 @@
 package io.weir.accesslog;
 
 import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.LoggerContext;
 import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.classic.spi.LoggingEvent;
 import ch.qos.logback.core.Appender;
 import ch.qos.logback.core.UnsynchronizedAppenderBase;
 
@@ -27,9 +30,15 @@ final class LogQueue extends UnsynchronizedAppenderBase<ILoggingEvent> {
     /** A queue in front of an appender that is started. */
     LogQueue(Appender<ILoggingEvent> target) {
         this.target = target;
-        this.writer = new QueuedWriter<>("Log " + target.getName(), CAPACITY, target::doAppend);
+        this.writer = new QueuedWriter<>(CAPACITY, target::doAppend, this::warning);
         setName(target.getName());
         setContext(target.getContext());
+    }
+
+    /** A line of this queue's own. */
+    private ILoggingEvent warning(String message) {
+        Logger log = ((LoggerContext) getContext()).getLogger(LogQueue.class);
+        return new LoggingEvent(Logger.FQCN, log, Level.WARN, "Log " + getName() + ": " + message, null, null);
     }
 
     @Override

@@ -11,17 +11,20 @@ final class QueuedStream extends OutputStream {
 
     private final QueuedWriter<byte[]> writer;
 
-    private QueuedStream(String name, PrintStream target) {
-        this.writer = new QueuedWriter<>(name, CAPACITY, bytes -> {
-            target.write(bytes, 0, bytes.length);
-            target.flush();
-        });
+    private QueuedStream(PrintStream target) {
+        this.writer = new QueuedWriter<>(
+                CAPACITY,
+                bytes -> {
+                    target.write(bytes, 0, bytes.length);
+                    target.flush();
+                },
+                message -> ("Standard error: " + message + '\n').getBytes(target.charset()));
     }
 
     /** Replaces standard error by a queue in front of it. */
     static QueuedStream replaceStandardError() {
         PrintStream target = System.err;
-        QueuedStream stream = new QueuedStream("Standard error", target);
+        QueuedStream stream = new QueuedStream(target);
         System.setErr(new PrintStream(stream, false, target.charset()));
         return stream;
     }

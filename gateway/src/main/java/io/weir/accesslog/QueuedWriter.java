@@ -4,15 +4,14 @@ import java.time.Duration;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import org.jctools.queues.atomic.MpscAtomicArrayQueue;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Hands elements to a consumer that may block, in their order, on a daemon thread of its own.
  *
  * <p>A caller of {@link #offer} never waits: an element that finds the queue full is dropped and counted. As
- * soon as the queue is empty again, the log has one line with the number.
+ * soon as the queue is empty again, the consumer gets one more element, which tells the number.
  *
  * @param <T> the type of the elements
  */
@@ -26,10 +25,8 @@ final class QueuedWriter<T> {
 
     private static final int CLOSE_PAUSES = 10;
 
-    private static final Logger log = LoggerFactory.getLogger(QueuedWriter.class);
-
-    private final String name;
     private final Consumer<T> target;
+    private final Function<String, T> note;
     private final MpscAtomicArrayQueue<T> queue;
     private final LongAdder dropped = new LongAdder();
     private final Thread thread;
@@ -41,14 +38,14 @@ final class QueuedWriter<T> {
     /**
      * Starts the thread.
      *
-     * @param name the destination, as the log names it
      * @param capacity maximum number of elements in the queue
      * @param target receives each element on the thread; what it throws counts as a drop
+     * @param note makes an element of a message
      */
     @SuppressWarnings("ThisEscapedInObjectConstruction")
-    QueuedWriter(String name, int capacity, Consumer<T> target) {
-        this.name = name;
+    QueuedWriter(int capacity, Consumer<T> target, Function<String, T> note) {
         this.target = target;
+        this.note = note;
         this.queue = new MpscAtomicArrayQueue<>(capacity);
         this.thread = Thread.ofPlatform().daemon().name("weir-log").start(this::run);
     }
@@ -104,31 +101,38 @@ final class QueuedWriter<T> {
             boolean last = isClosing;
             T element = queue.poll();
             if (element != null) {
-                write(element);
+                if (!write(element)) {
+                    dropped.increment();
+                }
                 continue;
-            }
-            if (last) {
-                return;
             }
             long drops = dropped.sum();
             if (drops > reported) {
-                log.warn("{}: {} lines dropped, {} since the start", name, drops - reported, drops);
+                writeNote(drops - reported, drops);
                 reported = drops;
+            } else if (last) {
+                return;
             } else {
                 park();
             }
         }
     }
 
+    /** Writes an element; false if the target failed. An error, such as a lack of memory, must not end it. */
     @SuppressWarnings("NonAtomicVolatileUpdate") // One thread writes it.
-    private void write(T element) {
+    private boolean write(T element) {
         try {
             target.accept(element);
+            return true;
         } catch (RuntimeException | Error e) {
-            // An error, such as a lack of memory, must not end the log.
-            dropped.increment();
+            return false;
+        } finally {
+            written++;
         }
-        written++;
+    }
+
+    private void writeNote(long drops, long all) {
+        write(note.apply(drops + " lines dropped, " + all + " since the start"));
     }
 
     private void park() {

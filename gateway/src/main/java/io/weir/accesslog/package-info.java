@@ -17,10 +17,10 @@
  * <p><b>The gateway's own log does not block either.</b> An appender writes on the thread that logs, under a
  * lock: a pipe that nobody reads, or a disk that hangs, would stop each event loop at its next line. {@link
  * io.weir.accesslog.QueuedLog} puts a queue in front of each appender, and of standard error. What finds a
- * queue full is dropped and counted in {@code weir_log_dropped_total}; one line tells the number as soon as
- * the queue is empty. The queues are written at a stop and after a failed start; a stop does not wait for an
- * output that is stuck. Only the gateway's main method installs them: the check of a configuration prints
- * directly, since no call waits for it.
+ * queue full is dropped and counted in {@code weir_log_dropped_total}; the output itself has one line with
+ * the number as soon as its queue is empty. The queues are written at a stop and after a failed start; a stop
+ * does not wait for an output that is stuck. Only the gateway's main method installs them: the check of a
+ * configuration prints directly, since no call waits for it.
  *
  * <p><b>Rejected:</b> Logback with an asynchronous appender and a JSON encoder: an event and a map for each
  * line, and a queue that takes a lock.

@@ -115,9 +115,13 @@ class LogQueueTest {
         queue.stop();
 
         assertThat(queue.dropped()).isEqualTo(warnings + 1);
-        assertThat(target.written).hasSize(1 + LogQueue.CAPACITY);
+        assertThat(target.written).hasSize(1 + LogQueue.CAPACITY + 1);
         assertThat(target.written.stream().filter(event -> event.getLevel() == Level.WARN))
-                .hasSize(warnings);
+                .hasSize(warnings + 1);
+        ILoggingEvent last = List.copyOf(target.written).getLast();
+        assertThat(last.getLoggerName()).isEqualTo(LogQueue.class.getName());
+        assertThat(last.getFormattedMessage())
+                .isEqualTo("Log CONSOLE: %1$d lines dropped, %1$d since the start".formatted(warnings + 1));
     }
 
     @Test

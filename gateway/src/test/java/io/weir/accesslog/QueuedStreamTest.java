@@ -44,9 +44,11 @@ class QueuedStreamTest {
     void dropsAndCountsWhatAStuckStreamDoesNotTake() throws InterruptedException {
         CountDownLatch entered = new CountDownLatch(1);
         CountDownLatch released = new CountDownLatch(1);
+        ByteArrayOutputStream written = new ByteArrayOutputStream();
         System.setErr(new PrintStream(new OutputStream() {
             @Override
             public void write(int b) {
+                written.write(b);
                 entered.countDown();
                 try {
                     released.await();
@@ -66,5 +68,8 @@ class QueuedStreamTest {
         assertThat(stream.dropped()).isEqualTo(3);
         released.countDown();
         stream.close();
+        assertThat(written.toString(StandardCharsets.UTF_8))
+                .endsWith("line " + (QueuedStream.CAPACITY - 1)
+                        + "\nStandard error: 3 lines dropped, 3 since the start\n");
     }
 }

@@ -3,9 +3,6 @@ package io.weir.accesslog;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import ch.qos.logback.classic.Logger;
-import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.read.ListAppender;
 import io.weir.testing.Patience;
 import java.util.ArrayList;
 import java.util.List;
@@ -14,13 +11,13 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.slf4j.LoggerFactory;
 
 class QueuedWriterTest {
 
     private static final int CAPACITY = 16;
+    /** The element for a message. */
+    private static final int NOTE = -1;
 
     /** A target that blocks until it is released. */
     static final class StuckTarget {
@@ -40,27 +37,19 @@ class QueuedWriterTest {
         }
     }
 
-    private final Logger log = (Logger) LoggerFactory.getLogger(QueuedWriter.class);
-    private final ListAppender<ILoggingEvent> logged = new ListAppender<>();
+    private final Queue<String> notes = new ConcurrentLinkedQueue<>();
     private final StuckTarget target = new StuckTarget();
-
-    @BeforeEach
-    void watchTheLog() {
-        logged.start();
-        log.addAppender(logged);
-    }
 
     @AfterEach
     void release() {
         target.released.countDown();
-        log.detachAppender(logged);
     }
 
     @Test
     void writesABurstCompletelyAndEachThreadsElementsInTheirOrder() throws InterruptedException {
         int threads = 4;
         int each = 500;
-        QueuedWriter<Integer> writer = new QueuedWriter<>("Log X", threads * each, target::accept);
+        QueuedWriter<Integer> writer = new QueuedWriter<>(threads * each, target::accept, this::note);
         List<Thread> producers = new ArrayList<>();
         for (int producer = 0; producer < threads; producer++) {
             int first = producer * each;
@@ -88,7 +77,7 @@ class QueuedWriterTest {
     @Test
     void wakesForEachElementThatArrivesWhileItIsIdle() throws InterruptedException {
         Queue<Integer> written = new ConcurrentLinkedQueue<>();
-        QueuedWriter<Integer> writer = new QueuedWriter<>("Log X", CAPACITY, written::add);
+        QueuedWriter<Integer> writer = new QueuedWriter<>(CAPACITY, written::add, this::note);
         for (int i = 1; i <= 20_000; i++) {
             writer.offer(i, CAPACITY);
             while (written.size() < i) {
@@ -107,33 +96,47 @@ class QueuedWriterTest {
         }
 
         assertThat(writer.dropped()).isEqualTo(4);
-        assertThat(logged.list).isEmpty();
+        assertThat(notes).isEmpty();
         target.released.countDown();
-        await().until(() -> !logged.list.isEmpty());
-        assertThat(target.written).hasSize(1 + CAPACITY).endsWith(CAPACITY);
+        await().until(() -> target.written.contains(NOTE));
+        assertThat(target.written).hasSize(1 + CAPACITY + 1).endsWith(CAPACITY, NOTE);
 
         writer.offer(99, CAPACITY);
-        await().until(() -> target.written.contains(99));
         assertThat(writer.close()).isTrue();
-        assertThat(logged.list)
-                .extracting(ILoggingEvent::getFormattedMessage)
-                .containsExactly("Log X: 4 lines dropped, 4 since the start");
+        assertThat(target.written).endsWith(NOTE, 99);
+        assertThat(notes).containsExactly("4 lines dropped, 4 since the start");
+    }
+
+    @Test
+    void saysAtAStopWhatWasDropped() throws InterruptedException {
+        QueuedWriter<Integer> writer = stuck();
+        for (int i = 1; i <= 20; i++) {
+            writer.offer(i, CAPACITY);
+        }
+        Thread release = Thread.ofPlatform().start(target.released::countDown);
+
+        assertThat(writer.close()).isTrue();
+        assertThat(target.written).endsWith(CAPACITY, NOTE);
+        assertThat(release.join(Patience.PATIENCE)).isTrue();
     }
 
     @Test
     void continuesAfterAnErrorOfItsTargetAndCountsIt() {
         Queue<Integer> written = new ConcurrentLinkedQueue<>();
-        QueuedWriter<Integer> writer = new QueuedWriter<>("Log X", CAPACITY, number -> {
-            if (number == 1) {
-                throw new OutOfMemoryError("of a test");
-            }
-            written.add(number);
-        });
+        QueuedWriter<Integer> writer = new QueuedWriter<>(
+                CAPACITY,
+                number -> {
+                    if (number == 1) {
+                        throw new OutOfMemoryError("of a test");
+                    }
+                    written.add(number);
+                },
+                this::note);
         writer.offer(1, CAPACITY);
         writer.offer(2, CAPACITY);
 
         assertThat(writer.close()).isTrue();
-        assertThat(written).containsExactly(2);
+        assertThat(written).containsExactly(2, NOTE);
         assertThat(writer.dropped()).isEqualTo(1);
     }
 
@@ -146,9 +149,14 @@ class QueuedWriterTest {
         assertThat(writer.dropped()).isEqualTo(1);
     }
 
+    private int note(String message) {
+        notes.add(message);
+        return NOTE;
+    }
+
     /** A writer whose thread is in its target with the element 0. */
     private QueuedWriter<Integer> stuck() throws InterruptedException {
-        QueuedWriter<Integer> writer = new QueuedWriter<>("Log X", CAPACITY, target::accept);
+        QueuedWriter<Integer> writer = new QueuedWriter<>(CAPACITY, target::accept, this::note);
         writer.offer(0, CAPACITY);
         assertThat(target.entered.await(Patience.PATIENCE.toSeconds(), TimeUnit.SECONDS))
                 .isTrue();
