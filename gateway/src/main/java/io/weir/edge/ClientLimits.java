@@ -12,6 +12,7 @@ import io.weir.outcome.ThrottledLog;
 import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.LongAdder;
@@ -58,6 +59,9 @@ public final class ClientLimits {
     private final int requestLimit;
     private final boolean limitsConnections;
     private final boolean limitsRequests;
+    /** What the log expects of a client's connections. */
+    private final String connectionRule;
+
     private final ConcurrentHashMap<Long, ClientUsage> usages = new ConcurrentHashMap<>();
     private final LongAdder rejectedConnections = new LongAdder();
     private final LongAdder refusedRequests = new LongAdder();
@@ -74,6 +78,25 @@ public final class ClientLimits {
         this.requestLimit = properties.requestsPerClient(maxInFlight);
         this.limitsConnections = connectionLimit < properties.maxConnections();
         this.limitsRequests = requestLimit < maxInFlight;
+        this.connectionRule = "at most weir.edge.max-connections-per-client";
+    }
+
+    private ClientLimits(int connectionLimit, String connectionRule) {
+        this.trusted = Networks.of("trusted-proxies", List.of());
+        this.connectionLimit = connectionLimit;
+        this.requestLimit = Integer.MAX_VALUE;
+        this.limitsConnections = true;
+        this.limitsRequests = false;
+        this.connectionRule = connectionRule;
+    }
+
+    /**
+     * A limit on the connections of each client, and none on its requests.
+     *
+     * @param rule the limit's name in the log
+     */
+    static ClientLimits ofConnections(int limit, String rule) {
+        return new ClientLimits(limit, rule);
     }
 
     /** The largest number of connections of one client. */
@@ -119,8 +142,8 @@ public final class ClientLimits {
             rejectedConnections.increment();
             connectionLog.warn(
                     nowNanos,
-                    () -> "Connection of " + text(address) + " closed: it has " + connectionLimit
-                            + " open (expected: at most weir.edge.max-connections-per-client)");
+                    () -> "Connection of " + text(address) + " closed: it has " + connectionLimit + " open (expected: "
+                            + connectionRule + ")");
         }
         return usage;
     }

@@ -1,6 +1,7 @@
 package io.weir.edge;
 
 import io.netty.channel.Channel;
+import io.weir.outcome.ThrottledLog;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.Set;
@@ -16,14 +17,23 @@ import org.jspecify.annotations.Nullable;
 @SuppressWarnings("FutureReturnValueIgnored") // A failed write or close shows as the channel's close.
 public final class ConnectionRegistry {
 
+    private static final ThrottledLog rejectedLog = ThrottledLog.of(ConnectionRegistry.class);
+
     private final Set<CallerConnection> connections = ConcurrentHashMap.newKeySet();
     private final AtomicInteger open = new AtomicInteger();
     private final LongAdder rejected = new LongAdder();
     private final int limit;
+    private final String rule;
     private final ClientLimits clients;
 
-    ConnectionRegistry(int limit, ClientLimits clients) {
+    /**
+     * A registry without connections.
+     *
+     * @param rule the limit as the log names it
+     */
+    ConnectionRegistry(int limit, String rule, ClientLimits clients) {
         this.limit = limit;
+        this.rule = rule;
         this.clients = clients;
     }
 
@@ -60,6 +70,10 @@ public final class ConnectionRegistry {
         EdgeListener listener = rules.listener();
         if (open.incrementAndGet() > limit) {
             rejected.increment();
+            rejectedLog.warn(
+                    channel.eventLoop().ticker().nanoTime(),
+                    () -> "Connection of " + channel.remoteAddress() + " closed: " + limit
+                            + " are open (expected: at most " + rule + ")");
             reject(channel, listener);
             return null;
         }

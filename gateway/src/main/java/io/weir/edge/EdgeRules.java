@@ -52,6 +52,20 @@ record EdgeRules(
                 shedding);
     }
 
+    /** The rules of the management port: the defaults of {@link EdgeProperties}. */
+    static EdgeRules ofManagement() {
+        return new EdgeRules(
+                8 * 1024,
+                16 * 1024,
+                100,
+                100,
+                TimeUnit.SECONDS.toNanos(10),
+                TimeUnit.SECONDS.toNanos(75),
+                new Drain(),
+                EdgeListener.NONE,
+                EdgeShedding.NONE);
+    }
+
     /**
      * The largest header list, in HTTP/2's measure, that can satisfy all other limits. The codec refuses
      * larger lists in its own form; the guard refuses smaller ones in the form of every other refusal.

@@ -1,11 +1,14 @@
 package io.weir.edge;
 
+import com.sun.management.UnixOperatingSystemMXBean;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.ChannelPipeline;
 import io.netty.handler.codec.http2.CleartextHttp2ServerUpgradeHandler;
 import io.weir.drain.Drain;
+import java.lang.management.ManagementFactory;
 import java.net.InetSocketAddress;
+import java.util.List;
 import java.util.Set;
 import org.springframework.boot.reactor.netty.NettyServerCustomizer;
 import reactor.netty.NettyPipeline;
@@ -18,11 +21,17 @@ import reactor.netty.http.server.HttpServer;
 public final class EdgeServerCustomizer implements NettyServerCustomizer {
 
     private static final Set<String> HTTP_1 = Set.of("http/1.1", "http/1.0");
+    /** Enough connections to the management port for dashboards, scrapers and a hundred other gateways. */
+    private static final int MAX_MANAGEMENT_CONNECTIONS = 512;
+
+    private static final int MIN_MANAGEMENT_CONNECTIONS = 16;
+    private static final int FILES_PER_MANAGEMENT_CONNECTION = 8;
+
     private static final Set<String> HTTP_1_AND_2 = Set.of("h2", "http/1.1", "http/1.0");
 
-    private final EdgeProperties properties;
     private final EdgeRules rules;
     private final ConnectionRegistry connections;
+    private final ProxyProtocol proxyProtocol;
     private final Networks balancers;
     private volatile Set<String> alpnProtocols = HTTP_1_AND_2;
 
@@ -41,20 +50,33 @@ public final class EdgeServerCustomizer implements NettyServerCustomizer {
             ClientLimits clients,
             EdgeListener listener,
             EdgeShedding shedding) {
-        this(properties, drain, clients, listener, shedding, properties.maxConnections());
+        this(
+                properties,
+                new ConnectionRegistry(properties.maxConnections(), "weir.edge.max-connections", clients),
+                drain,
+                listener,
+                shedding);
     }
 
     private EdgeServerCustomizer(
             EdgeProperties properties,
+            ConnectionRegistry connections,
             Drain drain,
-            ClientLimits clients,
             EdgeListener listener,
-            EdgeShedding shedding,
-            int maxConnections) {
-        this.properties = properties;
-        this.rules = EdgeRules.of(properties, drain, listener, shedding);
-        this.balancers = Networks.of("trusted-proxies", properties.trustedProxies());
-        this.connections = new ConnectionRegistry(maxConnections, clients);
+            EdgeShedding shedding) {
+        this(
+                EdgeRules.of(properties, drain, listener, shedding),
+                connections,
+                properties.proxyProtocol(),
+                Networks.of("trusted-proxies", properties.trustedProxies()));
+    }
+
+    private EdgeServerCustomizer(
+            EdgeRules rules, ConnectionRegistry connections, ProxyProtocol proxyProtocol, Networks balancers) {
+        this.rules = rules;
+        this.connections = connections;
+        this.proxyProtocol = proxyProtocol;
+        this.balancers = balancers;
     }
 
     /** The customizer of the server at {@code redirect-port}: the same rules, and its own connections. */
@@ -65,7 +87,41 @@ public final class EdgeServerCustomizer implements NettyServerCustomizer {
             EdgeListener listener,
             EdgeShedding shedding) {
         return new EdgeServerCustomizer(
-                properties, drain, clients, listener, shedding, properties.maxRedirectConnections());
+                properties,
+                new ConnectionRegistry(
+                        properties.maxRedirectConnections(), "a tenth of weir.edge.max-connections", clients),
+                drain,
+                listener,
+                shedding);
+    }
+
+    /**
+     * The customizer of the management port: the same guards, with fixed limits and its own connections. It
+     * serves on during the gateway's shutdown.
+     */
+    public static EdgeServerCustomizer ofManagement() {
+        long maxFiles = ManagementFactory.getOperatingSystemMXBean() instanceof UnixOperatingSystemMXBean unix
+                ? unix.getMaxFileDescriptorCount()
+                : Long.MAX_VALUE;
+        int connections = managementConnections(maxFiles);
+        int perClient = connections / 2;
+        return new EdgeServerCustomizer(
+                EdgeRules.ofManagement(),
+                new ConnectionRegistry(
+                        connections,
+                        connections + " to the management port",
+                        ClientLimits.ofConnections(perClient, "at most " + perClient + " to the management port")),
+                ProxyProtocol.OFF,
+                Networks.of("trusted-proxies", List.of()));
+    }
+
+    /**
+     * The largest number of open connections to the management port: it must leave the callers' port most of
+     * the files that the process may open.
+     */
+    static int managementConnections(long maxFiles) {
+        return Math.clamp(
+                maxFiles / FILES_PER_MANAGEMENT_CONNECTION, MIN_MANAGEMENT_CONNECTIONS, MAX_MANAGEMENT_CONNECTIONS);
     }
 
     /** The callers' connections. */
@@ -85,7 +141,7 @@ public final class EdgeServerCustomizer implements NettyServerCustomizer {
                         .validateHeaders(true)
                         .allowDuplicateContentLengths(false)
                         .h2cMaxContentLength(0))
-                .http2Settings(settings -> settings.maxConcurrentStreams(properties.maxConcurrentStreams())
+                .http2Settings(settings -> settings.maxConcurrentStreams(rules.maxConcurrentStreams())
                         .maxHeaderListSize(rules.maxHeaderListSize())
                         // Http2FrameBudget limits resets.
                         .maxDecodedRstFramesPerWindow(0, 0)
@@ -114,13 +170,13 @@ public final class EdgeServerCustomizer implements NettyServerCustomizer {
         if (pipeline.get(CleartextHttp2ServerUpgradeHandler.class) != null) {
             pipeline.addFirst(new Http2Scanner(connection));
         }
-        if (properties.proxyProtocol() != ProxyProtocol.OFF) {
+        if (proxyProtocol != ProxyProtocol.OFF) {
             expectProxyHeader(pipeline, connection);
         }
     }
 
     private void expectProxyHeader(ChannelPipeline pipeline, CallerConnection connection) {
-        boolean isRequired = properties.proxyProtocol() == ProxyProtocol.REQUIRED;
+        boolean isRequired = proxyProtocol == ProxyProtocol.REQUIRED;
         if (connection.remote() instanceof InetSocketAddress peer && balancers.contains(peer.getAddress())) {
             ProxyHeaderHandler.install(pipeline, connection, isRequired);
         } else if (isRequired) {

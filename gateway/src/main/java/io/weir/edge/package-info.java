@@ -76,8 +76,10 @@
  *   <li>A fragment is refused. No client sends one, and readers that drop it disagree with those that do not.
  *   <li>End-to-end fields are kept even if {@code Connection} names them. See {@link io.weir.edge.HopByHop}.
  *   <li>{@code Date} is added where the responses of both doors, and those of the edge itself, leave the
- *       gateway. See {@link io.weir.edge.DateField}. The management port has no guards; its answers get the
- *       field from {@link io.weir.edge.DateHandler}.
+ *       gateway. See {@link io.weir.edge.DateField}. {@link io.weir.edge.DateHandler} adds it to those of the
+ *       management port over HTTP/2.
+ *   <li>The management port has the same guards, with fixed limits: half a head, or any number of
+ *       connections, must not take the files that the process may open from the callers' port.
  *   <li>{@code Connection: close} in a request that waits behind others is hidden from Reactor Netty until
  *       that request is answered. Its {@code HttpTrafficHandler} (1.3.8) has one {@code persistentConnection}
  *       flag per connection, sets it from the request that it has read last, and drops the queued requests

@@ -47,10 +47,10 @@ final class AllowedHosts {
     /**
      * Whether all these values of {@code Host} are allowed.
      *
-     * @param hosts the values; none is allowed, since every browser sends one
+     * @param hosts the values of all fields; false if there is none
      */
     boolean permit(List<String> hosts) {
-        return hosts.stream().allMatch(this::permits);
+        return !hosts.isEmpty() && hosts.stream().allMatch(this::permits);
     }
 
     private boolean permits(String host) {

@@ -3,6 +3,7 @@ package io.weir.management;
 import io.weir.management.ManagementTokens.Holder;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.springframework.core.Ordered;
@@ -24,7 +25,8 @@ import reactor.core.publisher.Mono;
  * Guards every request to the management port.
  *
  * <ul>
- *   <li>A request for a host that is {@linkplain AllowedHosts not allowed} gets a 421.
+ *   <li>A request for a host that is {@linkplain AllowedHosts not allowed} gets a 421; one without a host, a
+ *       400. A health probe needs none: load balancers probe with HTTP/1.0, and no browser does.
  *   <li>A request that is not a read must pass the {@linkplain SameOriginCheck check of its origin}, with or
  *       without a token; otherwise it gets a 403.
  *   <li>If a token is configured, a request without one gets a 401. Health probes are exempt, since kubelets
@@ -78,7 +80,11 @@ final class ManagementGuard implements WebFilter, Ordered {
     public Mono<Void> filter(ServerWebExchange exchange, WebFilterChain chain) {
         ServerHttpRequest request = exchange.getRequest();
         HttpHeaders headers = request.getHeaders();
-        if (!hosts.permit(headers.getValuesAsList(HttpHeaders.HOST))) {
+        List<String> named = headers.getOrEmpty(HttpHeaders.HOST);
+        if (named.isEmpty() && !isHealthProbe(request)) {
+            return refuse(exchange, HttpStatus.BAD_REQUEST, "Host: missing (expected: one)");
+        }
+        if (!named.isEmpty() && !hosts.permit(named)) {
             return refuse(
                     exchange,
                     HttpStatus.MISDIRECTED_REQUEST,

@@ -1,11 +1,13 @@
 package io.weir.management;
 
 import io.weir.edge.DateHandler;
+import io.weir.edge.EdgeServerCustomizer;
 import org.springframework.boot.actuate.autoconfigure.endpoint.web.WebEndpointProperties;
 import org.springframework.boot.actuate.autoconfigure.web.server.ConditionalOnManagementPort;
 import org.springframework.boot.actuate.autoconfigure.web.server.ManagementPortType;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.reactor.netty.NettyReactiveWebServerFactory;
+import org.springframework.boot.web.server.Http2;
 import org.springframework.boot.web.server.Ssl;
 import org.springframework.boot.web.server.WebServerFactoryCustomizer;
 import org.springframework.context.annotation.Bean;
@@ -14,7 +16,7 @@ import org.springframework.web.server.WebFilter;
 import reactor.netty.http.HttpProtocol;
 
 /**
- * Adds the guard, the protocol setting and the dates to the application context of the management port.
+ * Adds the guards and the protocol setting to the application context of the management port.
  *
  * <p>Spring Boot reads the class's name from {@code
  * META-INF/spring/...ManagementContextConfiguration.imports}. The class has no stereotype annotation on
@@ -33,17 +35,21 @@ public class ManagementGuardConfiguration {
     }
 
     /**
-     * Declines upgrades to HTTP/2 in clear text: Reactor Netty would have to hold the whole request first,
-     * and answers 413 if it has a body. The JDK's client offers the upgrade with each request. Over TLS the
-     * port speaks HTTP/2. Every answer has a date, as those of the gateway's own port have.
+     * Guards the connections as those of callers, with limits of their own. Declines upgrades to HTTP/2 in
+     * clear text: Reactor Netty would have to hold the whole request first, and answers 413 if it has a body.
+     * The JDK's client offers the upgrade with each request. Over TLS the port speaks HTTP/2.
      */
     @Bean
     @ConditionalOnManagementPort(ManagementPortType.DIFFERENT)
     static WebServerFactoryCustomizer<NettyReactiveWebServerFactory> managementProtocol() {
         return factory -> {
-            factory.addServerCustomizers(DateHandler::addTo);
+            EdgeServerCustomizer edge = EdgeServerCustomizer.ofManagement();
+            factory.addServerCustomizers(edge, DateHandler::addTo);
+            Http2 http2 = factory.getHttp2();
             if (!Ssl.isEnabled(factory.getSsl())) {
                 factory.addServerCustomizers(server -> server.protocol(HttpProtocol.HTTP11));
+            } else if (http2 == null || !http2.isEnabled()) {
+                edge.refuseHttp2();
             }
         };
     }

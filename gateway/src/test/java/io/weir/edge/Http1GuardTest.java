@@ -61,7 +61,7 @@ class Http1GuardTest {
         made.freezeTime();
         EdgeRules rules = EdgeRules.of(new TestEdgeProperties().properties(), drain, listener, shedding);
         CallerConnection connection =
-                new ConnectionRegistry(10, TestEdgeProperties.unlimitedClients()).register(made, rules);
+                new ConnectionRegistry(10, "10", TestEdgeProperties.unlimitedClients()).register(made, rules);
         assertThat(connection).isNotNull();
         connection.setTimeout(rules.headTimeoutNanos());
         Http1Guard.install(made.pipeline(), connection);

@@ -65,8 +65,9 @@ class AllowedHostsTest {
     }
 
     @Test
-    void requiresEachOfSeveralValuesAndNone() {
+    void requiresOneValueAndEachOfSeveral() {
         assertThat(byDefault.permit(List.of("localhost", "rebound.example"))).isFalse();
-        assertThat(byDefault.permit(List.of())).isTrue();
+        assertThat(byDefault.permit(List.of("localhost, rebound.example"))).isFalse();
+        assertThat(byDefault.permit(List.of())).isFalse();
     }
 }

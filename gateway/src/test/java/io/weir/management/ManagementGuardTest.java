@@ -126,6 +126,7 @@ class ManagementGuardTest {
     void givesAGatewayThatPassesARequestOnNoRights() {
         for (String authorization : List.of("", "Bearer wrong", "Bearer " + READ_ONLY_TOKEN)) {
             MockServerWebExchange change = MockServerWebExchange.from(MockServerHttpRequest.post("/actuator/weirreload")
+                    .header(HttpHeaders.HOST, "localhost")
                     .header(ManagementCaller.PASSED_ON_BY, "0123")
                     .header(HttpHeaders.AUTHORIZATION, authorization));
             guard.filter(change, passed(change)).block();
@@ -202,8 +203,38 @@ class ManagementGuardTest {
         assertThat(exchange.getAttributes()).containsKey("passed");
     }
 
+    /** A load balancer probes with HTTP/1.0, which has no Host. */
+    @Test
+    void refusesARequestWithoutAHostExceptHealthProbes() {
+        for (ManagementGuard each : List.of(guard, open)) {
+            for (String path : List.of("/actuator/weirconfig", "/dashboard", "/actuator/health/../weir")) {
+                assertThat(withoutHost(each, MockServerHttpRequest.get(path)))
+                        .as(path)
+                        .isEqualTo(HttpStatus.BAD_REQUEST);
+            }
+            assertThat(withoutHost(each, MockServerHttpRequest.get("/actuator/health/readiness")))
+                    .isNull();
+            assertThat(withoutHost(each, MockServerHttpRequest.post("/actuator/health")))
+                    .isEqualTo(HttpStatus.BAD_REQUEST);
+            assertThat(withoutHost(
+                            each, MockServerHttpRequest.get("/actuator/health").header(HttpHeaders.HOST, "")))
+                    .isEqualTo(HttpStatus.MISDIRECTED_REQUEST);
+        }
+    }
+
+    private static @Nullable HttpStatus withoutHost(
+            ManagementGuard guard, MockServerHttpRequest.BaseBuilder<?> request) {
+        MockServerWebExchange exchange =
+                MockServerWebExchange.from(request.header(HttpHeaders.AUTHORIZATION, "Bearer " + TOKEN));
+        guard.filter(exchange, passed(exchange)).block();
+        assertThat(exchange.getAttributes().containsKey("passed"))
+                .isEqualTo(exchange.getResponse().getStatusCode() == null);
+        return (HttpStatus) exchange.getResponse().getStatusCode();
+    }
+
     private static String caller(ManagementGuard guard, String authorization, String... passedOnBy) {
         MockServerWebExchange exchange = MockServerWebExchange.from(MockServerHttpRequest.get("/actuator/weir")
+                .header(HttpHeaders.HOST, "localhost")
                 .header(HttpHeaders.AUTHORIZATION, authorization)
                 .header(ManagementCaller.PASSED_ON_BY, passedOnBy)
                 .remoteAddress(new InetSocketAddress("192.0.2.7", 4711)));
@@ -229,7 +260,8 @@ class ManagementGuardTest {
     }
 
     private static MockServerWebExchange exchange(HttpMethod method, String path, @Nullable String authorization) {
-        MockServerHttpRequest.BaseBuilder<?> request = MockServerHttpRequest.method(method, path);
+        MockServerHttpRequest.BaseBuilder<?> request =
+                MockServerHttpRequest.method(method, path).header(HttpHeaders.HOST, "localhost");
         if (authorization != null) {
             request.header(HttpHeaders.AUTHORIZATION, authorization);
         }
