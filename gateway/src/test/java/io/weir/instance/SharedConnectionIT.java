@@ -69,7 +69,7 @@ class SharedConnectionIT extends OneGatewayTests {
                         UNREAD,
                         unread.uri(),
                         "protocol: h2",
-                        "deadline: 60s",
+                        "deadline: 10m",
                         "circuit-breaker: { enforce: false }",
                         "bulkhead: { max-concurrent-calls: 1000 }")
                 .route(UNREAD, UNREAD)
