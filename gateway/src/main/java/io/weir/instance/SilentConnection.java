@@ -5,7 +5,6 @@ import io.netty.channel.ChannelDuplexHandler;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelPromise;
 import io.netty.handler.codec.http2.DefaultHttp2PingFrame;
-import io.netty.handler.codec.http2.Http2Connection;
 import io.netty.handler.codec.http2.Http2FrameCodec;
 import io.netty.handler.codec.http2.Http2PingFrame;
 import io.netty.util.AttributeKey;
@@ -25,9 +24,6 @@ import reactor.netty.NettyPipeline;
  * times as long, at most {@value #MAX_PINGS} times until something else is received: gRPC servers end a
  * connection that sends more.
  *
- * <p>A connection whose window the backend leaves exhausted for as long is no better: PINGs are answered, but
- * no body can be sent on it, because of one upload that the backend does not read.
- *
  * <p>One instance per connection, on its event loop.
  */
 @SuppressWarnings("FutureReturnValueIgnored") // A failed write shows as silence.
@@ -39,17 +35,12 @@ final class SilentConnection extends ChannelDuplexHandler {
     /** Two checks are at least one patience apart. */
     private static final int FIRST_PING = 2;
 
-    private static final int EXHAUSTED_CHECKS = 2;
-
     private static final int LONGER = 4;
 
     private final long patienceNanos;
     private final Http2FrameCodec codec;
     /** The checks in a row at which nothing had been received since the one before. */
     private int quietChecks;
-
-    /** The checks in a row at which the connection's window was exhausted. */
-    private int exhaustedChecks;
 
     private int checksBeforePing = FIRST_PING;
     private int pings;
@@ -111,22 +102,16 @@ final class SilentConnection extends ChannelDuplexHandler {
             return;
         }
         quietChecks++;
-        exhaustedChecks = isExhausted() ? exhaustedChecks + 1 : 0;
-        // A silent connection is so until the next frame is received.
-        context.channel().attr(IS_SILENT).set(isPingUnanswered || exhaustedChecks >= EXHAUSTED_CHECKS);
-        if (!isPingUnanswered && quietChecks >= checksBeforePing && pings < MAX_PINGS) {
+        if (isPingUnanswered) {
+            // Until the next frame is received.
+            context.channel().attr(IS_SILENT).set(true);
+        } else if (quietChecks >= checksBeforePing && pings < MAX_PINGS) {
             pings++;
             checksBeforePing *= LONGER;
             isPingUnanswered = true;
             context.writeAndFlush(new DefaultHttp2PingFrame(pings));
         }
         schedule(context);
-    }
-
-    /** Whether no byte of a request can be sent, on any stream. */
-    private boolean isExhausted() {
-        Http2Connection connection = codec.connection();
-        return connection.remote().flowController().windowSize(connection.connectionStream()) <= 0;
     }
 
     @Override

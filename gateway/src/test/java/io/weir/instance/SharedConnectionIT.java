@@ -8,40 +8,29 @@ import io.weir.testing.Door;
 import io.weir.testing.OneGatewayTests;
 import io.weir.testing.TestCaller;
 import io.weir.testing.TestGateway;
-import io.weir.testing.TestHttp2Backend;
 import io.weir.testing.TestServer;
-import java.io.IOException;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.Test;
 import reactor.core.publisher.Mono;
 import reactor.netty.http.HttpProtocol;
 import reactor.netty.http.server.HttpServer;
 
-/** What one HTTP/2 connection cannot carry, another one does. */
+/** Calls that one HTTP/2 connection cannot carry use another one. */
 class SharedConnectionIT extends OneGatewayTests {
 
     private static final String ORDERS = "orders";
-    private static final String UNREAD = "unread";
-    /** More than a connection's window. */
-    private static final int LARGE_BODY = 100_000;
-
     private static final int STREAMS = 2;
     private static final int CALLS = 7;
 
     private static final AtomicBoolean waits = new AtomicBoolean();
     private static final AtomicInteger present = new AtomicInteger();
     private static TestServer server;
-    private static TestHttp2Backend unread;
 
     @BeforeAll
     static void start() {
@@ -55,7 +44,6 @@ class SharedConnectionIT extends OneGatewayTests {
                             .then(response.sendString(Mono.just("ok")).then())
                             .doFinally(_ -> present.decrementAndGet());
                 }));
-        unread = new TestHttp2Backend();
         gateway = TestGateway.setup()
                 .withoutPauses()
                 .backend(
@@ -65,14 +53,6 @@ class SharedConnectionIT extends OneGatewayTests {
                         "deadline: 60s",
                         "bulkhead: { max-concurrent-calls: 100 }")
                 .route(ORDERS, ORDERS)
-                .backend(
-                        UNREAD,
-                        unread.uri(),
-                        "protocol: h2",
-                        "deadline: 10m",
-                        "circuit-breaker: { enforce: false }",
-                        "bulkhead: { max-concurrent-calls: 1000 }")
-                .route(UNREAD, UNREAD)
                 .start();
     }
 
@@ -80,7 +60,6 @@ class SharedConnectionIT extends OneGatewayTests {
     static void stop() {
         gateway.close();
         server.close();
-        unread.close();
     }
 
     @Door.Each
@@ -98,43 +77,5 @@ class SharedConnectionIT extends OneGatewayTests {
         }
 
         assertThat(calls).allSatisfy(call -> assertThat(call.join().status()).isEqualTo(200));
-    }
-
-    /** The window of a connection is for all its streams: one upload that is not read uses it up. */
-    @Test
-    void uploadsGoOnWhileOneIsNotRead() throws Exception {
-        CountDownLatch arrived = new CountDownLatch(1);
-        unread.readBodies(false);
-        unread.behave(stream -> arrived.countDown());
-        List<TestCaller> callers = new ArrayList<>();
-        try {
-            post(callers, LARGE_BODY);
-            assertThat(arrived.await(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
-            unread.readBodies(true);
-            unread.behave(stream -> {
-                if (stream.isReadToItsEnd()) {
-                    stream.answer(200);
-                }
-            });
-            int before = unread.connections();
-
-            await().atMost(PATIENCE).until(() -> {
-                post(callers, 1);
-                return unread.connections() > before;
-            });
-
-            assertThat(callers.getLast().answer().status()).isEqualTo(200);
-        } finally {
-            for (TestCaller caller : callers) {
-                caller.close();
-            }
-        }
-    }
-
-    private static void post(List<TestCaller> callers, int bytes) throws IOException {
-        TestCaller caller = TestCaller.to(gateway.port());
-        callers.add(caller);
-        caller.send(TestCaller.head("POST", Door.COMPILED.path(UNREAD, "1"), "Content-Length: " + bytes));
-        caller.send(new byte[bytes]);
     }
 }
