@@ -32,11 +32,12 @@ public final class Pool {
     static final String INFORMATIONAL_FILTER = "weir.informational";
 
     private static final String REFUSED_STREAM = "weir.refused-stream";
+    private static final String FIELDS_LIMIT = "weir.fields-limit";
     private static final String MISSING_BODY = "weir.missing-body";
 
     private static final AttributeKey<Boolean> IS_WIDE = AttributeKey.valueOf(Pool.class, "isWide");
 
-    private static final HttpDecoderConfig DECODER = new HttpDecoderConfig().setMaxHeaderSize(65_536);
+    private static final HttpDecoderConfig DECODER = new HttpDecoderConfig().setMaxHeaderSize(FieldsLimit.MAX_BYTES);
     /**
      * The time for a TLS handshake, unless the connect time-out is longer: a handshake takes processor time
      * at both ends. A call gives up earlier if its deadline is shorter. The handshake then continues for the
@@ -133,14 +134,9 @@ public final class Pool {
                 });
         if (protocol == UpstreamProtocol.H2) {
             // Each request has a channel of its own, through which its answer passes.
-            configured = configured.doOnRequest((request, stream) -> {
-                dropInformational(stream.channel());
-                stream.channel()
-                        .pipeline()
-                        .addBefore(NettyPipeline.ReactiveBridge, REFUSED_STREAM, new RefusedStream())
-                        .addBefore(NettyPipeline.ReactiveBridge, MISSING_BODY, new MissingBody());
-                widen(stream.channel().parent());
-            });
+            configured = configured
+                    .http2Settings(settings -> settings.maxHeaderListSize(FieldsLimit.DECODED_BYTES))
+                    .doOnRequest((request, stream) -> correct(stream.channel()));
         }
         if (!target.isKnown()) {
             configured = configured.resolver(NoAddressResolver.INSTANCE);
@@ -148,6 +144,16 @@ public final class Pool {
             configured = configured.resolver(resolver);
         }
         this.client = secure ? secured(configured, tls == null ? tls(protocol) : tls, properties) : configured;
+    }
+
+    /** Installs the corrections of the answer on the channel of an HTTP/2 request. */
+    private void correct(Channel stream) {
+        dropInformational(stream);
+        stream.pipeline()
+                .addBefore(NettyPipeline.ReactiveBridge, REFUSED_STREAM, new RefusedStream())
+                .addBefore(NettyPipeline.ReactiveBridge, FIELDS_LIMIT, FieldsLimit.INSTANCE)
+                .addBefore(NettyPipeline.ReactiveBridge, MISSING_BODY, new MissingBody());
+        widen(stream.parent());
     }
 
     private static void dropInformational(Channel channel) {

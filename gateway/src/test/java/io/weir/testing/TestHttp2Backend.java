@@ -70,6 +70,8 @@ public final class TestHttp2Backend implements AutoCloseable {
                                 .pipeline()
                                 .addLast(Http2FrameCodecBuilder.forServer()
                                         .initialSettings(settings)
+                                        .encoderIgnoreMaxHeaderListSize(true)
+                                        .encoderEnforceMaxRstFramesPerWindow(0, 0)
                                         .build())
                                 .addLast(new Http2MultiplexHandler(new ChannelInitializer<>() {
                                     @Override
@@ -184,6 +186,18 @@ public final class TestHttp2Backend implements AutoCloseable {
             Http2Headers answer =
                     new DefaultHttp2Headers().status(Integer.toString(status)).setInt("content-length", length);
             channel.writeAndFlush(new DefaultHttp2HeadersFrame(answer, ends));
+        }
+
+        /** Sends a head with a field of many bytes. */
+        public void begin(int status, int fieldBytes) {
+            Http2Headers answer = new DefaultHttp2Headers().status(Integer.toString(status));
+            channel.writeAndFlush(new DefaultHttp2HeadersFrame(answer.set("large", "x".repeat(fieldBytes)), false));
+        }
+
+        /** Ends the stream with trailers, which have a field of many bytes. */
+        public void trailers(int fieldBytes) {
+            Http2Headers trailers = new DefaultHttp2Headers().set("large", "x".repeat(fieldBytes));
+            channel.writeAndFlush(new DefaultHttp2HeadersFrame(trailers, true));
         }
 
         /** Sends bytes in one DATA frame. */
