@@ -34,6 +34,7 @@ public final class Pool {
     private static final String REFUSED_STREAM = "weir.refused-stream";
     private static final String FIELDS_LIMIT = "weir.fields-limit";
     private static final String MISSING_BODY = "weir.missing-body";
+    private static final String UNSENT_BODY = "weir.unsent-body";
 
     private static final AttributeKey<Boolean> IS_WIDE = AttributeKey.valueOf(Pool.class, "isWide");
 
@@ -152,7 +153,8 @@ public final class Pool {
         stream.pipeline()
                 .addBefore(NettyPipeline.ReactiveBridge, REFUSED_STREAM, new RefusedStream())
                 .addBefore(NettyPipeline.ReactiveBridge, FIELDS_LIMIT, FieldsLimit.INSTANCE)
-                .addBefore(NettyPipeline.ReactiveBridge, MISSING_BODY, new MissingBody());
+                .addBefore(NettyPipeline.ReactiveBridge, MISSING_BODY, new MissingBody())
+                .addBefore(NettyPipeline.ReactiveBridge, UNSENT_BODY, new UnsentBody());
         widen(stream.parent());
     }
 

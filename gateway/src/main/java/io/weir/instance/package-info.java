@@ -128,6 +128,9 @@
  *   <li>It sends a body at once. {@link io.weir.instance.ContinueSignal} waits for {@code 100 Continue} if
  *       the caller does.
  *   <li>It cannot send trailers. {@link io.weir.instance.TrailingFields} does.
+ *   <li>It gives an exchange up when the request's body cannot be written, although an answer may have
+ *       arrived, such as a 413. {@link io.weir.instance.AnswerDecoder} and, over HTTP/2,
+ *       {@link io.weir.instance.UnsentBody} drop the rest of the body.
  *   <li>Over HTTP/2, its default is 8 KiB for the head and for the trailers of an answer, and a head above
  *       10 KiB ends the connection with all its calls. {@link io.weir.instance.FieldsLimit} allows as much as
  *       over HTTP/1.1, and ends only the stream of a larger one. A head above 1.25 MiB ends the connection:

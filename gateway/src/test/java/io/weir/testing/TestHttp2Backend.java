@@ -200,6 +200,11 @@ public final class TestHttp2Backend implements AutoCloseable {
             channel.writeAndFlush(new DefaultHttp2HeadersFrame(trailers, true));
         }
 
+        /** Waits for a part of the request's body. */
+        public void awaitBody() throws IOException {
+            new Received().read();
+        }
+
         /** Sends bytes in one DATA frame. */
         public void write(byte... bytes) {
             channel.writeAndFlush(new DefaultHttp2DataFrame(Unpooled.wrappedBuffer(bytes), false));
@@ -208,6 +213,16 @@ public final class TestHttp2Backend implements AutoCloseable {
         /** Ends the stream in order, with END_STREAM. */
         public void end() {
             channel.writeAndFlush(new DefaultHttp2DataFrame(Unpooled.EMPTY_BUFFER, true));
+        }
+
+        /** Answers completely, and resets the stream as soon as the answer is sent. */
+        public void answerAndReset(int status, byte[] body, Http2Error error) {
+            Http2Headers answer =
+                    new DefaultHttp2Headers().status(Integer.toString(status)).setInt("content-length", body.length);
+            channel.write(new DefaultHttp2HeadersFrame(answer, false));
+            // A reset overtakes a body that waits for its flush.
+            channel.writeAndFlush(new DefaultHttp2DataFrame(Unpooled.wrappedBuffer(body), true))
+                    .addListener(_ -> reset(error));
         }
 
         /** Resets the stream. */

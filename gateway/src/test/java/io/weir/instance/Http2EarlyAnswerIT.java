@@ -1,0 +1,108 @@
+package io.weir.instance;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.netty.handler.codec.http2.Http2Error;
+import io.weir.testing.Door;
+import io.weir.testing.OneGatewayTests;
+import io.weir.testing.TestCaller;
+import io.weir.testing.TestGateway;
+import io.weir.testing.TestHttp2Backend;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/**
+ * An HTTP/2 backend answers while the request's body is still on its way, and resets the stream. The caller
+ * gets the answer, which is no failure of the backend.
+ */
+class Http2EarlyAnswerIT extends OneGatewayTests {
+
+    private static final String ORDERS = "orders";
+    private static final int ROUNDS = 20;
+    private static final int BODY_BYTES = 8_000_000;
+    /** A whole window: a part of it waits to be read when the reset arrives. */
+    private static final String TEXT = "x".repeat(60_000);
+
+    private static TestHttp2Backend backend;
+
+    @BeforeAll
+    static void start() {
+        backend = new TestHttp2Backend();
+        gateway = TestGateway.setup()
+                .withoutPauses()
+                .backend(ORDERS, backend.uri(), "protocol: h2", "deadline: 20s")
+                .route(ORDERS, ORDERS)
+                .start();
+    }
+
+    @BeforeEach
+    void calm() {
+        gateway.calm();
+    }
+
+    @AfterAll
+    static void stop() {
+        gateway.close();
+        backend.close();
+    }
+
+    static Stream<Arguments> resets() {
+        return Stream.of(Http2Error.NO_ERROR, Http2Error.CANCEL, Http2Error.STREAM_CLOSED)
+                .flatMap(error -> Stream.of(413, 401)
+                        .flatMap(status -> Stream.of(Door.values()).map(door -> Arguments.of(status, error, door))));
+    }
+
+    @ParameterizedTest(name = "{0}, {1}, {2}")
+    @MethodSource("resets")
+    void reachesTheCallerAlthoughTheStreamIsReset(int status, Http2Error error, Door door) throws Exception {
+        backend.behave(stream -> {
+            stream.awaitBody();
+            stream.answerAndReset(status, TEXT.getBytes(StandardCharsets.US_ASCII), error);
+        });
+        for (int i = 0; i < ROUNDS; i++) {
+            Thread sending;
+            try (TestCaller caller = TestCaller.to(gateway.port())) {
+                caller.send(TestCaller.head("POST", door.path(ORDERS, "upload" + i), "Content-Length: " + BODY_BYTES));
+                sending = Thread.ofVirtual().start(() -> sendBody(caller));
+                TestCaller.Answer answer = caller.answer();
+                assertThat(answer.status()).isEqualTo(status);
+                assertThat(answer.text()).isEqualTo(TEXT);
+            }
+            sending.join();
+        }
+        gateway.assertFed(ORDERS, ROUNDS, 0, 0);
+    }
+
+    @Door.Each
+    void failsIfTheBackendResetsTheUploadWithoutAnAnswer(Door door) throws IOException {
+        backend.behave(stream -> {
+            stream.awaitBody();
+            stream.reset(Http2Error.CANCEL);
+        });
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            caller.send(TestCaller.head("POST", door.path(ORDERS, "lost"), "Content-Length: " + BODY_BYTES));
+            caller.send(new byte[1_000_000]);
+            TestCaller.Answer answer = caller.answer();
+            assertThat(answer.status()).isEqualTo(502);
+            assertThat(answer.reason()).isEqualTo("connection-lost");
+        }
+        gateway.assertFed(ORDERS, 1, 1, 0);
+    }
+
+    private static void sendBody(TestCaller caller) {
+        try {
+            for (int sent = 0; sent < BODY_BYTES; sent += 100_000) {
+                caller.send(new byte[100_000]);
+            }
+        } catch (IOException e) {
+            // The gateway has closed the connection after its answer.
+        }
+    }
+}
