@@ -30,7 +30,10 @@ final class TunnelGate extends ChannelDuplexHandler {
 
     private final Channel from;
     private final Channel to;
-    /** Frames that were read, and that Reactor Netty's reader has not passed on. */
+    /**
+     * Frames that were read, and that Reactor Netty's reader has not passed on. Those before the gate was
+     * installed, which are passed on first, do not count.
+     */
     private int held;
 
     private boolean isReadWaiting;
@@ -83,7 +86,7 @@ final class TunnelGate extends ChannelDuplexHandler {
 
     /** Reactor Netty's reader passes on a frame. */
     void passed() {
-        held--;
+        held = Math.max(0, held - 1);
         openIfPossible();
     }
 

@@ -73,6 +73,18 @@ class TunnelGateTest {
     }
 
     @Test
+    void isOpenAfterFramesThatCameBeforeTheGate() {
+        gate.passed();
+        assertThat(goesOnReading()).isTrue();
+
+        receiveText();
+        assertThat(from.<TextWebSocketFrame>readInbound().release()).isTrue();
+        assertThat(goesOnReading()).isFalse();
+        gate.passed();
+        assertThat(goesOnReading()).isTrue();
+    }
+
+    @Test
     void staysClosedWhileOnlyOneOfTheTwoHolds() {
         ChannelFuture written = fill();
         receiveText();
