@@ -133,15 +133,19 @@ class ScenarioIT {
         assertBroken(jar, "hang", without, broken, perhaps);
     }
 
+    /**
+     * Without ejection, an instance that the load balancing has found slow may get so few calls that its
+     * failures break no promise.
+     */
     @ParameterizedTest(name = "{0}")
     @CsvSource(delimiter = '|', emptyValue = "", textBlock = """
                     ''       | '' | ''
                     ejection | one of three answers 500: answered in time; \
                         one of three answers 500: ejections, openings of the backend; \
-                        one refuses connections: answered in time; \
                         one refuses connections: ejections, openings of the backend; \
-                        all three hang: refused at once; \
-                        one of two answers 500, 20/s: ejections, openings of the backend | \
+                        all three hang: refused at once | \
+                        one refuses connections: answered in time; \
+                        one of two answers 500, 20/s: ejections, openings of the backend; \
                         one of two answers 500, 20/s: callers without an answer in time
                     """)
     @Execution(ExecutionMode.CONCURRENT)
