@@ -1,7 +1,6 @@
 package io.weir.edge;
 
 import io.netty.buffer.ByteBuf;
-import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.handler.codec.http2.Http2CodecUtil;
@@ -14,11 +13,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Scans the bytes of an HTTP/2 connection frame by frame in front of the codec, which does not tell that a
  * frame has begun. Only this handler detects a head that stalls. It checks each frame's header by {@link
- * Http2FrameRules}, passes no frames on that those rules ignore, and nothing after a frame that ends the
- * connection.
- *
- * <p>A body and its head may arrive in one read. The codec must read the head first: whether it refuses the
- * stream decides whether the body is ignored. A frame's header that is incomplete is held back.
+ * Http2FrameRules}, and passes nothing on after a frame that ends the connection.
  *
  * <p>On a connection without TLS, it is in the pipeline from the first byte, and removes itself if the first
  * bytes are not HTTP/2's preface.
@@ -39,16 +34,6 @@ final class Http2Scanner extends ChannelInboundHandlerAdapter {
     private int streamId;
     /** The header block continues in the next frame. */
     private boolean isContinued;
-    /** The rules ignore the present frame. */
-    private boolean isIgnored;
-    /** The first bytes of a frame's header, which are not passed on yet. */
-    private final byte[] heldHeader = new byte[HEADER_BYTES];
-
-    private int heldBytes;
-    /** The bytes of the present read before this index are passed on, held back, or ignored. */
-    private int passedIndex;
-    /** The bytes of bodies in the present read that the rules ignore. */
-    private int ignoredBytes;
     /** The guard has ended the connection. */
     private boolean isEnded;
     /** Null until there is a frame: most connections without TLS speak HTTP/1. */
@@ -73,23 +58,15 @@ final class Http2Scanner extends ChannelInboundHandlerAdapter {
             context.pipeline().remove(this);
             return;
         }
-        scanAndPass(context, in);
-    }
-
-    private void scanAndPass(ChannelHandlerContext context, ByteBuf in) {
-        ignoredBytes = 0;
-        passedIndex = in.readerIndex();
-        Http2Error violation = scan(context, in);
+        Http2Error violation = scan(in);
         isEnded = violation != null;
         if (violation == null || !(connection.guard() instanceof Http2Guard)) {
             // The codec's first frame installs the guard of a connection without TLS.
-            passTo(in.writerIndex(), context, in);
+            context.fireChannelRead(in);
+        } else {
+            in.release();
         }
-        in.release();
         if (connection.guard() instanceof Http2Guard guard) {
-            if (ignoredBytes > 0) {
-                guard.onBodiesIgnored(ignoredBytes);
-            }
             if (violation == null) {
                 guard.onBytesDecoded(isInHead());
             } else {
@@ -123,110 +100,48 @@ final class Http2Scanner extends ChannelInboundHandlerAdapter {
         return true;
     }
 
-    /**
-     * Scans all bytes, or up to the first frame that ends the connection; returns that frame's error. Passes
-     * bytes on where a later frame requires it, and leaves the rest.
-     */
-    private @Nullable Http2Error scan(ChannelHandlerContext context, ByteBuf in) {
+    /** Scans all bytes, or up to the first frame that ends the connection; returns that frame's error. */
+    private @Nullable Http2Error scan(ByteBuf in) {
         int i = in.readerIndex();
         int end = in.writerIndex();
         int preface = Math.min(end - i, PREFACE.length - prefaceBytes);
         prefaceBytes += preface;
         i += preface;
-        boolean hasUnpassedHead = false;
         while (i < end) {
             if (headerBytes == 0 && remainingBytes > 0) {
                 int skipped = Math.min(remainingBytes, end - i);
                 i += skipped;
                 remainingBytes -= skipped;
-                passedIndex = isIgnored ? i : passedIndex;
-                hasUnpassedHead |= isHead();
             } else {
-                int headerAt = i;
-                i += scanFrameHeader(in, i, end);
-                if (headerBytes > 0) {
-                    passTo(headerAt, context, in);
-                    hold(in, headerAt);
-                    break;
+                scanFrameHeader(in.getUnsignedByte(i++));
+                if (headerBytes == 0) {
+                    Http2Error violation = frames().check(type, flags, streamId, remainingBytes);
+                    if (violation != null) {
+                        return violation;
+                    }
                 }
-                if (hasUnpassedHead && Http2FrameRules.isIgnorable(type)) {
-                    passTo(headerAt, context, in);
-                    hasUnpassedHead = false;
-                }
-                Http2Error violation = frames().check(type, flags, streamId, remainingBytes);
-                if (violation != null) {
-                    return violation;
-                }
-                passOrIgnoreHeader(headerAt, i, context, in);
-                hasUnpassedHead |= isHead();
             }
-            if (remainingBytes == 0) {
+            if (remainingBytes == 0 && headerBytes == 0) {
                 endFrame();
             }
         }
         return null;
     }
 
-    /** A frame's header is complete, and ends before this index. */
-    private void passOrIgnoreHeader(int from, int to, ChannelHandlerContext context, ByteBuf in) {
-        isIgnored = frames().ignores(type, streamId);
-        if (isIgnored) {
-            passTo(from, context, in);
-            passedIndex = to;
-            ignoredBytes += type == Http2FrameTypes.DATA ? remainingBytes : 0;
-        } else if (heldBytes > 0) {
-            context.fireChannelRead(Unpooled.copiedBuffer(heldHeader, 0, heldBytes));
+    /** A frame header: length (3 bytes), type (1), flags (1), stream (4). */
+    private void scanFrameHeader(int b) {
+        switch (headerBytes) {
+            case 0, 1, 2 -> remainingBytes = remainingBytes << 8 | b;
+            case 3 -> type = b;
+            case 4 -> flags = b;
+            case 5 -> streamId = b & 0x7f;
+            default -> streamId = streamId << 8 | b;
         }
-        heldBytes = 0;
-    }
-
-    /** Keeps the first bytes of a frame's header: those of earlier reads, and the rest of this one. */
-    private void hold(ByteBuf in, int from) {
-        int length = in.writerIndex() - from;
-        in.getBytes(from, heldHeader, heldBytes, length);
-        heldBytes += length;
-        passedIndex = in.writerIndex();
-    }
-
-    /** Passes the bytes on that are neither passed on yet nor ignored, up to this index. */
-    private void passTo(int end, ChannelHandlerContext context, ByteBuf in) {
-        int length = end - passedIndex;
-        if (length == in.readableBytes()) {
-            passedIndex = end;
-            context.fireChannelRead(in.retain());
-        } else if (length > 0) {
-            ByteBuf part = in.retainedSlice(passedIndex, length);
-            passedIndex = end;
-            context.fireChannelRead(part);
-        }
-    }
-
-    /**
-     * Scans a frame's header: length (3 bytes), type (1), flags (1), stream (4). Returns the number of bytes
-     * that were there.
-     */
-    private int scanFrameHeader(ByteBuf in, int from, int end) {
-        int i = from;
-        do {
-            int b = in.getUnsignedByte(i++);
-            switch (headerBytes) {
-                case 0, 1, 2 -> remainingBytes = remainingBytes << 8 | b;
-                case 3 -> type = b;
-                case 4 -> flags = b;
-                case 5 -> streamId = b & 0x7f;
-                default -> streamId = streamId << 8 | b;
-            }
-            headerBytes = headerBytes + 1 == HEADER_BYTES ? 0 : headerBytes + 1;
-        } while (headerBytes > 0 && i < end);
-        return i - from;
-    }
-
-    private boolean isHead() {
-        return type == Http2FrameTypes.HEADERS || type == Http2FrameTypes.CONTINUATION;
+        headerBytes = headerBytes + 1 == HEADER_BYTES ? 0 : headerBytes + 1;
     }
 
     private void endFrame() {
-        if (isHead()) {
+        if (type == Http2FrameTypes.HEADERS || type == Http2FrameTypes.CONTINUATION) {
             isContinued = (flags & Http2Flags.END_HEADERS) == 0;
         }
         type = Http2FrameTypes.DATA;
