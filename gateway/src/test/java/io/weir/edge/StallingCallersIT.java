@@ -188,6 +188,7 @@ class StallingCallersIT extends GatewayTests {
         await().until(() -> backend.connections() == 0);
     }
 
+    /** Twenty bytes a second, and the minimum rate is 240. */
     private static void openSlowly(RawHttp2Client caller) {
         try {
             while (true) {

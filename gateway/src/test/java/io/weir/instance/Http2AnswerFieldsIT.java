@@ -4,19 +4,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.weir.testing.Door;
-import io.weir.testing.OneGatewayTests;
 import io.weir.testing.TestCaller;
 import io.weir.testing.TestGateway;
-import io.weir.testing.TestHttp2Backend;
 import java.io.IOException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -25,32 +20,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  * Large heads and trailers of an HTTP/2 backend: up to 64 KiB they are passed on, as over HTTP/1.1. A larger
  * one ends its own call only.
  */
-class Http2AnswerFieldsIT extends OneGatewayTests {
-
-    private static final String ORDERS = "orders";
-
-    private static TestHttp2Backend backend;
-
-    @BeforeAll
-    static void start() {
-        backend = new TestHttp2Backend();
-        gateway = TestGateway.setup()
-                .withoutPauses()
-                .backend(ORDERS, backend.uri(), "protocol: h2", "deadline: 20s")
-                .route(ORDERS, ORDERS)
-                .start();
-    }
-
-    @BeforeEach
-    void calm() {
-        gateway.calm();
-    }
-
-    @AfterAll
-    static void stop() {
-        gateway.close();
-        backend.close();
-    }
+class Http2AnswerFieldsIT extends Http2BackendTests {
 
     private static Stream<Arguments> bothDoors(int... bytes) {
         return IntStream.of(bytes)

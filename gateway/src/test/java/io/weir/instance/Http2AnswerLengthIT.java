@@ -3,25 +3,16 @@ package io.weir.instance;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.weir.testing.Door;
-import io.weir.testing.OneGatewayTests;
 import io.weir.testing.TestCaller;
-import io.weir.testing.TestGateway;
 import io.weir.testing.TestHttp2Backend;
 import java.io.IOException;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** An HTTP/2 backend whose answer is not as long as it says never becomes a complete answer over HTTP/1.1. */
-class Http2AnswerLengthIT extends OneGatewayTests {
-
-    private static final String ORDERS = "orders";
-
-    private static TestHttp2Backend backend;
+class Http2AnswerLengthIT extends Http2BackendTests {
 
     /** An answer with {@code content-length: 5}. */
     private record Answer(String name, TestHttp2Backend.Behaviour behaviour) {
@@ -30,27 +21,6 @@ class Http2AnswerLengthIT extends OneGatewayTests {
         public String toString() {
             return name;
         }
-    }
-
-    @BeforeAll
-    static void start() {
-        backend = new TestHttp2Backend();
-        gateway = TestGateway.setup()
-                .withoutPauses()
-                .backend(ORDERS, backend.uri(), "protocol: h2", "deadline: 20s")
-                .route(ORDERS, ORDERS)
-                .start();
-    }
-
-    @BeforeEach
-    void calm() {
-        gateway.calm();
-    }
-
-    @AfterAll
-    static void stop() {
-        gateway.close();
-        backend.close();
     }
 
     static Stream<Arguments> wrong() {

@@ -4,16 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.netty.handler.codec.http2.Http2Error;
 import io.weir.testing.Door;
-import io.weir.testing.OneGatewayTests;
 import io.weir.testing.TestCaller;
-import io.weir.testing.TestGateway;
-import io.weir.testing.TestHttp2Backend;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -22,36 +16,12 @@ import org.junit.jupiter.params.provider.MethodSource;
  * An HTTP/2 backend answers while the request's body is still on its way, and resets the stream. The caller
  * gets the answer, which is no failure of the backend.
  */
-class Http2EarlyAnswerIT extends OneGatewayTests {
+class Http2EarlyAnswerIT extends Http2BackendTests {
 
-    private static final String ORDERS = "orders";
     private static final int ROUNDS = 20;
     private static final int BODY_BYTES = 8_000_000;
     /** A whole window: a part of it waits to be read when the reset arrives. */
     private static final String TEXT = "x".repeat(60_000);
-
-    private static TestHttp2Backend backend;
-
-    @BeforeAll
-    static void start() {
-        backend = new TestHttp2Backend();
-        gateway = TestGateway.setup()
-                .withoutPauses()
-                .backend(ORDERS, backend.uri(), "protocol: h2", "deadline: 20s")
-                .route(ORDERS, ORDERS)
-                .start();
-    }
-
-    @BeforeEach
-    void calm() {
-        gateway.calm();
-    }
-
-    @AfterAll
-    static void stop() {
-        gateway.close();
-        backend.close();
-    }
 
     static Stream<Arguments> resets() {
         return Stream.of(Http2Error.NO_ERROR, Http2Error.CANCEL, Http2Error.STREAM_CLOSED)
