@@ -133,6 +133,11 @@ final class Http2Guard extends ChannelDuplexHandler implements CallerConnection.
             context.writeAndFlush(new DefaultHttp2WindowUpdateFrame(MORE_WINDOW_BYTES));
         }
         hasRequest = true;
+        if (frames.isReset(head.stream().id())) {
+            // Trailers of a stream that the codec has refused look like a request to it.
+            reset(context, head.stream(), Http2Error.STREAM_CLOSED);
+            return;
+        }
         if (!Http2RequestChecks.isWellFormed(head.headers())) {
             // The lifecycle manager reports it.
             reset(context, head.stream(), Http2Error.PROTOCOL_ERROR);
@@ -375,6 +380,19 @@ final class Http2Guard extends ChannelDuplexHandler implements CallerConnection.
 
     // ---------------------------------------------------------------- violations
 
+    /** Gives the window of ignored bodies back to the caller; the codec has not seen them. */
+    void onBodiesIgnored(int bytes) {
+        ChannelHandlerContext context = context();
+        codec.encoder()
+                .frameWriter()
+                .writeWindowUpdate(
+                        context.pipeline().context(codec),
+                        Http2CodecUtil.CONNECTION_STREAM_ID,
+                        bytes,
+                        context.newPromise());
+        context.flush();
+    }
+
     /** Ends the connection for an error of the caller. */
     void endConnection(Http2Error error) {
         reportError(error);
@@ -403,13 +421,18 @@ final class Http2Guard extends ChannelDuplexHandler implements CallerConnection.
     }
 
     /** A stream is about to be reset. */
-    private void onReset(long errorCode) {
-        if (Http2Violations.isCallersFault(errorCode)) {
+    private void onReset(int streamId, long errorCode) {
+        if (Http2Violations.isCallersFault(errorCode) && !frames.isReset(streamId)) {
             reportViolation();
         }
-        if (!frames.mayReset(errorCode) && !isFlooded) {
+        if (!frames.mayReset(streamId, errorCode) && !isFlooded) {
             endConnection(Http2Error.ENHANCE_YOUR_CALM);
         }
+    }
+
+    /** Whether the caller has flooded the connection, which therefore ends. */
+    boolean isFlooded() {
+        return isFlooded;
     }
 
     /** Reports an error that ends the connection; a flood once. */

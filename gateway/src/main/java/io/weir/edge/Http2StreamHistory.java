@@ -5,8 +5,9 @@ import java.util.BitSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The latest streams of an HTTP/2 connection: those the caller has opened, and those it has ended. Netty's
- * codec forgets a closed stream, and then cannot tell a violation from a frame that was on its way.
+ * The latest streams of an HTTP/2 connection: those the caller has opened, those it has ended, and those the
+ * gateway has reset. Netty's codec forgets a closed stream, and then cannot tell a violation from a frame
+ * that was on its way.
  *
  * <p>The history covers the {@value #STREAMS} streams up to the highest one. Frames of older streams are not
  * checked.
@@ -19,6 +20,7 @@ final class Http2StreamHistory {
 
     private final BitSet opened = new BitSet(STREAMS);
     private final BitSet ended = new BitSet(STREAMS);
+    private final BitSet reset = new BitSet(STREAMS);
     private int last = -1;
 
     /**
@@ -51,17 +53,38 @@ final class Http2StreamHistory {
 
     /** A DATA frame of a caller ends its stream. */
     void dataEnds(int streamId) {
-        int number = streamId >>> 1;
-        if ((streamId & 1) == 1 && number <= last && last - number < STREAMS) {
-            ended.set(number % STREAMS);
+        mark(ended, streamId);
+    }
+
+    /** The gateway resets a stream; returns whether the history covers it. */
+    boolean reset(int streamId) {
+        return mark(reset, streamId);
+    }
+
+    boolean isReset(int streamId) {
+        return isCovered(streamId) && reset.get((streamId >>> 1) % STREAMS);
+    }
+
+    private boolean mark(BitSet streams, int streamId) {
+        boolean isCovered = isCovered(streamId);
+        if (isCovered) {
+            streams.set((streamId >>> 1) % STREAMS);
         }
+        return isCovered;
+    }
+
+    private boolean isCovered(int streamId) {
+        int number = streamId >>> 1;
+        return (streamId & 1) == 1 && number <= last && last - number < STREAMS;
     }
 
     private void open(int number) {
         int skipped = Math.min(STREAMS, number - last);
         for (int i = 0; i < skipped; i++) {
-            opened.clear((number - i) % STREAMS);
-            ended.clear((number - i) % STREAMS);
+            int forgotten = (number - i) % STREAMS;
+            opened.clear(forgotten);
+            ended.clear(forgotten);
+            reset.clear(forgotten);
         }
         last = number;
         opened.set(number % STREAMS);

@@ -9,7 +9,6 @@ import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2LifecycleManager;
 import io.netty.handler.codec.http2.Http2Stream;
 import java.util.function.Consumer;
-import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -19,19 +18,26 @@ import org.jspecify.annotations.Nullable;
  */
 final class Http2Violations implements Http2LifecycleManager {
 
+    /** Receives the resets of streams. */
+    interface ResetListener {
+
+        /** A stream is about to be reset. */
+        void onReset(int streamId, long errorCode);
+    }
+
     private final Http2LifecycleManager codec;
-    private final LongConsumer onReset;
+    private final ResetListener resets;
     private final Consumer<Http2Error> onError;
 
     /**
      * Wraps a codec.
      *
-     * @param onReset receives, on the event loop, the error of each stream before its reset
+     * @param resets receives, on the event loop, each stream before its reset, with the error
      * @param onError receives, on the event loop, the errors for which the encoder ends the connection
      */
-    Http2Violations(Http2LifecycleManager codec, LongConsumer onReset, Consumer<Http2Error> onError) {
+    Http2Violations(Http2LifecycleManager codec, ResetListener resets, Consumer<Http2Error> onError) {
         this.codec = codec;
-        this.onReset = onReset;
+        this.resets = resets;
         this.onError = onError;
     }
 
@@ -60,7 +66,7 @@ final class Http2Violations implements Http2LifecycleManager {
     @Override
     public ChannelFuture resetStream(
             ChannelHandlerContext context, int streamId, long errorCode, ChannelPromise promise) {
-        onReset.accept(errorCode);
+        resets.onReset(streamId, errorCode);
         return codec.resetStream(context, streamId, errorCode, promise);
     }
 

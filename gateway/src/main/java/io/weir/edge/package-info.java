@@ -101,6 +101,11 @@
  *   <li>A malformed HTTP/2 head (RFC 9113, 8.3.1) resets its stream and gets no response. Frames of streams
  *       that the caller has ended, and new streams below earlier ones, end the connection: Netty's codec
  *       forgets closed streams, so {@link io.weir.edge.Http2StreamHistory} remembers the latest ones.
+ *   <li>Frames of a stream that the gateway has reset do not reach the codec (RFC 9113, 5.1). The codec does
+ *       not know a stream that it has refused for its limit or its malformed head, and takes frames that were
+ *       under way for those of a stream that was never opened: it would end the connection, with the calls of
+ *       all callers that share it. Rejected alternative: to let the codec open each stream, and refuse it in
+ *       the guard. A malformed head opens none.
  *   <li>A first line that names no protocol, such as a malformed HTTP/2 preface, closes the connection
  *       without a response: the caller does not use HTTP/1.
  *   <li>Netty's limits of resets are off. They count 200 resets in 30 s regardless of the cause, and would

@@ -46,6 +46,27 @@ class Http2StreamHistoryTest {
     }
 
     @Test
+    void remembersTheStreamsThatTheGatewayHasReset() {
+        history.headers(1, false);
+        history.headers(3, false);
+        assertThat(history.reset(1)).isTrue();
+        assertThat(history.isReset(1)).isTrue();
+        assertThat(history.isReset(3)).isFalse();
+    }
+
+    @Test
+    void forgetsTheResetsOfOldStreams() {
+        history.headers(1, false);
+        history.reset(1);
+        history.headers(2 * Http2StreamHistory.STREAMS + 1, false);
+        assertThat(history.isReset(1)).isFalse();
+        assertThat(history.isReset(2 * Http2StreamHistory.STREAMS + 1)).isFalse();
+        assertThat(history.reset(1)).isFalse();
+        assertThat(history.reset(2)).isFalse();
+        assertThat(history.reset(2 * Http2StreamHistory.STREAMS + 3)).isFalse();
+    }
+
+    @Test
     void judgesOnlyTheLatestStreams() {
         for (int id = 1; id <= 2 * Http2StreamHistory.STREAMS + 1; id += 2) {
             assertThat(history.headers(id, true)).isNull();
