@@ -4,8 +4,10 @@ import io.netty.handler.codec.http2.Http2CodecUtil;
 import io.netty.handler.codec.http2.Http2DataFrame;
 import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2Flags;
+import io.netty.handler.codec.http2.Http2FrameStream;
 import io.netty.handler.codec.http2.Http2FrameTypes;
 import io.netty.handler.codec.http2.Http2HeadersFrame;
+import io.netty.handler.codec.http2.Http2WindowUpdateFrame;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -75,22 +77,39 @@ final class Http2FrameRules {
             if (isEnd) {
                 history.dataEnds(streamId);
             }
-            if (bytes > 0) {
-                budget.earn(bytes);
-            }
             if (bytes > 0 || isEnd) {
                 return null;
             }
         }
-        return budget.spend(1) ? null : Http2Error.ENHANCE_YOUR_CALM;
+        boolean breaksOff = type == Http2FrameTypes.RST_STREAM && !history.isAnswered(streamId);
+        boolean isAffordable = breaksOff ? budget.spendResets(1) : budget.spend();
+        return isAffordable ? null : Http2Error.ENHANCE_YOUR_CALM;
     }
 
-    /** The gateway writes a frame of a response. */
+    /** A stream of the caller writes a frame. */
     void written(Object frame) {
-        if (frame instanceof Http2HeadersFrame) {
+        if (frame instanceof Http2HeadersFrame head) {
             budget.earn(0);
+            if (isResponse(head)) {
+                answered(head.stream());
+            }
         } else if (frame instanceof Http2DataFrame data && data.content().isReadable()) {
             budget.earn(data.content().readableBytes());
+        } else if (frame instanceof Http2WindowUpdateFrame update && update.stream() != null) {
+            budget.taken(update.windowSizeIncrement());
+        }
+    }
+
+    /** Whether a head begins a response: not an informational one, and not trailers. */
+    private static boolean isResponse(Http2HeadersFrame head) {
+        CharSequence status = head.headers().status();
+        return status != null && status.charAt(0) != '1';
+    }
+
+    private void answered(@Nullable Http2FrameStream stream) {
+        if (stream != null) {
+            history.answered(stream.id());
+            budget.answered();
         }
     }
 
@@ -104,14 +123,14 @@ final class Http2FrameRules {
         boolean isViolation = Http2Violations.isCallersFault(errorCode) || errorCode == Http2Error.STREAM_CLOSED.code();
         if (history.isReset(streamId)) {
             // Perhaps trailers that were under way.
-            return !isViolation || budget.spend(1);
+            return !isViolation || budget.spend();
         }
         if (history.reset(streamId)) {
             ignorableBytes = Math.min(MAX_IGNORABLE_BYTES, ignorableBytes + IGNORABLE_BYTES);
         }
         if (errorCode == Http2Error.REFUSED_STREAM.code()) {
-            return budget.spend(1);
+            return budget.spend();
         }
-        return !isViolation || budget.spend(Http2FrameBudget.VIOLATION);
+        return !isViolation || budget.spendResets(Http2FrameBudget.VIOLATION);
     }
 }

@@ -114,7 +114,7 @@ final class Http2Scanner extends ChannelInboundHandlerAdapter {
         return true;
     }
 
-    /** Judges all frames that begin, or up to the first that ends the connection; returns that frame's error. */
+    /** Judges the frames that begin, up to the first that ends the connection; returns that frame's error. */
     private @Nullable Http2Error judge(ByteBuf in, int from) {
         int i = from;
         int end = in.writerIndex();

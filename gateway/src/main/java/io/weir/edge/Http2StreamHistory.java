@@ -5,9 +5,9 @@ import java.util.BitSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The latest streams of an HTTP/2 connection: those the caller has opened, those it has ended, and those the
- * gateway has reset. Netty's codec forgets a closed stream, and then cannot tell a violation from a frame
- * that was on its way.
+ * The latest streams of an HTTP/2 connection: those the caller has opened, those it has ended, those whose
+ * response has begun, and those the gateway has reset. Netty's codec forgets a closed stream, and then
+ * cannot tell a violation from a frame that was on its way.
  *
  * <p>The history covers the {@value #STREAMS} streams up to the highest one. Frames of older streams are not
  * checked.
@@ -20,6 +20,7 @@ final class Http2StreamHistory {
 
     private final BitSet opened = new BitSet(STREAMS);
     private final BitSet ended = new BitSet(STREAMS);
+    private final BitSet answered = new BitSet(STREAMS);
     private final BitSet reset = new BitSet(STREAMS);
     private int last = -1;
 
@@ -56,6 +57,11 @@ final class Http2StreamHistory {
         mark(ended, streamId);
     }
 
+    /** The response of a stream begins. */
+    void answered(int streamId) {
+        mark(answered, streamId);
+    }
+
     /** The gateway resets a stream; returns whether the history covers it. */
     boolean reset(int streamId) {
         return mark(reset, streamId);
@@ -63,6 +69,10 @@ final class Http2StreamHistory {
 
     boolean isReset(int streamId) {
         return isCovered(streamId) && reset.get((streamId >>> 1) % STREAMS);
+    }
+
+    boolean isAnswered(int streamId) {
+        return isCovered(streamId) && answered.get((streamId >>> 1) % STREAMS);
     }
 
     private boolean mark(BitSet streams, int streamId) {
@@ -84,6 +94,7 @@ final class Http2StreamHistory {
             int forgotten = (number - i) % STREAMS;
             opened.clear(forgotten);
             ended.clear(forgotten);
+            answered.clear(forgotten);
             reset.clear(forgotten);
         }
         last = number;

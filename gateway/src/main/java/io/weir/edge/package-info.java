@@ -17,7 +17,9 @@
  *   <li><b>Callers that send unwanted bodies</b>: 64 KiB are dropped; then the connection ends, but the
  *       caller can still read the response.
  *   <li><b>Callers that flood an HTTP/2 connection</b> with frames that cost the gateway more than the
- *       caller: resets, pings, settings, empty bodies. See {@link io.weir.edge.Http2FrameBudget}.
+ *       caller, such as pings, settings and empty bodies, or with calls that they break off, by resets (rapid
+ *       reset) or by violations that the gateway must answer with a reset (MadeYouReset). See
+ *       {@link io.weir.edge.Http2FrameBudget}.
  *   <li><b>More callers than the gateway can serve</b>: while an event loop sheds, requests are refused at
  *       their decoded head by {@link io.weir.edge.EdgeShedding}, connections are accepted slowly, and TLS
  *       handshakes wait for their turn. Such a refusal keeps an HTTP/1.1 connection open: a new one would

@@ -46,12 +46,17 @@ class Http2StreamHistoryTest {
     }
 
     @Test
-    void remembersTheStreamsThatTheGatewayHasReset() {
+    void remembersTheStreamsThatTheGatewayHasAnsweredOrReset() {
         history.headers(1, false);
         history.headers(3, false);
+        history.headers(5, false);
         assertThat(history.reset(1)).isTrue();
+        history.answered(3);
         assertThat(history.isReset(1)).isTrue();
+        assertThat(history.isAnswered(1)).isFalse();
         assertThat(history.isReset(3)).isFalse();
+        assertThat(history.isAnswered(3)).isTrue();
+        assertThat(history.isAnswered(5)).isFalse();
     }
 
     @Test
