@@ -59,8 +59,8 @@
  *
  * <h2>The adaptive limit</h2>
  *
- * {@link io.weir.limit.AdaptiveLimit} computes the limit from samples; {@link io.weir.limit.Knee} contains
- * the rules. Each rule exists because a measurement is worse without it. The figures are goodput in the
+ * {@link io.weir.limit.AdaptiveLimit} computes the limit from samples; {@link io.weir.limit.Knee} asks the
+ * rules, which are a class each. Each rule exists because a measurement is worse without it. The figures are goodput in the
  * overload, divided by that of the best fixed limit, over 24 backends (10 and 64 workers; 20 and 200 ms;
  * constant and exponential times; unbounded queue, bounded queue, processor sharing). With all rules the mean
  * is .981 and the worst .90. "Collapse" is the mean of 8 more backends, whose throughput falls under too many
