@@ -60,12 +60,13 @@
  * <h2>The adaptive limit</h2>
  *
  * {@link io.weir.limit.AdaptiveLimit} computes the limit from samples; {@link io.weir.limit.Knee} asks the
- * rules, which are a class each. Each rule exists because a measurement is worse without it. The figures are goodput in the
- * overload, divided by that of the best fixed limit, over 24 backends (10 and 64 workers; 20 and 200 ms;
- * constant and exponential times; unbounded queue, bounded queue, processor sharing). With all rules the mean
- * is .981 and the worst .90. "Collapse" is the mean of 8 more backends, whose throughput falls under too many
- * calls; it is .785. For a named case ("latency x 4") the figure is the answered share, with exponential
- * times. An arrow leads from the figure with the rule to the figure without it.
+ * rules, which are a class each. Each rule exists because a measurement is worse without it. The figures
+ * are goodput in the overload, divided by that of the best fixed limit, over 24 backends (10 and 64
+ * workers; 20 and 200 ms; constant and exponential times; unbounded queue, bounded queue, processor
+ * sharing). With all rules the mean is .981 and the worst .90. "Collapse" is the mean of 8 more backends,
+ * whose throughput falls under too many calls; it is .785. For a named case ("latency x 4") the figure is
+ * the answered share, with exponential times. An arrow leads from the figure with the rule to the figure
+ * without it.
  *
  * <ul>
  *   <li><b>No growth unless the limit is the bottleneck</b> (half of the window's calls end while it is
