@@ -15,6 +15,7 @@ final class BaseLatency {
     private double seconds;
     private double weight;
     private boolean trusted;
+    private boolean proven;
     private double sum;
     private int count;
 
@@ -30,6 +31,11 @@ final class BaseLatency {
     /** Whether the latency comes from many samples, or from a probe. */
     boolean isTrusted() {
         return trusted || weight >= MAX_WEIGHT;
+    }
+
+    /** Whether more calls at once have brought more answers at this latency. */
+    boolean isProven() {
+        return proven;
     }
 
     double seconds() {
@@ -63,10 +69,17 @@ final class BaseLatency {
     }
 
     void replace(double latency) {
+        proven = false;
         seconds = latency;
         weight = MAX_WEIGHT;
         sum = 0;
         count = 0;
+    }
+
+    /** As {@link #replace}: no call queues at this latency. */
+    void prove(double latency) {
+        replace(latency);
+        proven = true;
     }
 
     void raise(double latency) {

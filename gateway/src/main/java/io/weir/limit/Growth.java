@@ -107,7 +107,7 @@ final class Growth {
         double fastest =
                 Math.clamp(MAX_LATENCY_BY_GROWTH * deadline / base.seconds(), MIN_SLOW_START_STEP, MAX_SLOW_START_STEP);
         double next = wanted;
-        if (calmWindows >= needed && base.seconds() < deadline / 2 && now >= noGrowthUntil) {
+        if (calmWindows >= needed && base.seconds() < target.longestBase() && now >= noGrowthUntil) {
             next = Math.max(wanted, (slowStart ? fastest : STEP) * limit.calls());
         }
         next = limit.clip(Math.min(next, fastest * limit.calls()));

@@ -17,10 +17,10 @@ import io.weir.limit.Limit.Evidence;
  * in the package's documentation.
  *
  * <p>This class collects the samples and decides which rule judges them; {@link Target}, {@link Growth},
- * {@link LongWaits}, {@link Timeouts} and {@link Probes} are the rules, and {@link LearntLimit} is the number
- * that they move. Samples are judged in windows that last for some latencies and have at least 8 samples.
- * Times are in seconds. Not thread-safe, and without a clock: {@link AdaptiveLimit} confines it to one thread
- * at a time.
+ * {@link Ascent}, {@link LongWaits}, {@link Timeouts} and {@link Probes} are the rules, and
+ * {@link LearntLimit} is the number that they move. Samples are judged in windows that last for some
+ * latencies and have at least 8 samples. Times are in seconds. Not thread-safe, and without a clock:
+ * {@link AdaptiveLimit} confines it to one thread at a time.
  */
 final class Knee {
 
@@ -32,6 +32,7 @@ final class Knee {
     private final LongWaits waits;
     private final Timeouts timeouts;
     private final Probes probes;
+    private final Ascent ascent;
 
     private double utilisation;
     private double answerLatency;
@@ -49,6 +50,7 @@ final class Knee {
         this.waits = new LongWaits(limit, target, base, growth);
         this.timeouts = new Timeouts(limit);
         this.probes = new Probes(limit, target, base, wallOffset);
+        this.ascent = new Ascent(limit, target, base);
     }
 
     /**
@@ -64,6 +66,7 @@ final class Knee {
             // The samples so far are those of other instances.
             window.close();
             probes.cancel();
+            ascent.cancel();
         }
         target.configure(nextDeadline);
         limit.configure(bounds, nextShare, !base.isKnown());
@@ -168,7 +171,7 @@ final class Knee {
      * @param since the moment at which it started to wait
      */
     void waited(double now, double since) {
-        if (probes.isRunning()) {
+        if (probes.isRunning() || ascent.isOnTrial()) {
             waits.waitsSince(since);
         } else if (waits.hasGrownFor(now, since)) {
             window.open(now + (base.isKnown() ? base.seconds() : LongWaits.LONG * target.deadline()));
@@ -183,7 +186,9 @@ final class Knee {
      * @param inFlight the calls in flight, including it
      */
     void ended(double now, double latency, Evidence evidence, boolean isBase, int inFlightAtStart, int inFlight) {
-        probes.startIfWanted(now);
+        if (!ascent.isOnTrial()) {
+            probes.startIfWanted(now);
+        }
         if (probes.isRunning()) {
             endedInProbe(now, evidence, inFlight);
             return;
@@ -193,7 +198,15 @@ final class Knee {
         }
         skipUnused(now - latency);
         waits.ended(now);
-        if (evidence == Evidence.NONE || isSentTooLate(now, latency, evidence)) {
+        ascent.count(now, evidence);
+        if (evidence == Evidence.NONE) {
+            return;
+        }
+        boolean isOnTrial = ascent.isOnTrial();
+        if (isOnTrial) {
+            ascent.ended(now, latency, evidence, inFlight >= limit.part());
+        }
+        if (isSentTooLate(now, latency, evidence)) {
             return;
         }
         if (evidence == Evidence.ANSWERED) {
@@ -203,12 +216,19 @@ final class Knee {
         if (isBase && evidence == Evidence.ANSWERED) {
             base.add(latency, latency > LongWaits.LONG * target.deadline());
         }
-        addToWindow(now, latency, evidence, inFlightAtStart, inFlight);
+        if (isOnTrial) {
+            return;
+        }
+        if (ascent.begins(now, latency, evidence, inFlightAtStart, inFlight)) {
+            window.close();
+            growth.endTrial();
+        } else {
+            addToWindow(now, latency, evidence, inFlightAtStart, inFlight);
+        }
     }
 
     private void endedInProbe(double now, Evidence evidence, int inFlight) {
-        double expected = base.isKnown() ? target.cappedBase() : Math.min(answerLatency, target.deadline() / 2);
-        if (probes.areOver(now, evidence, inFlight, expected)) {
+        if (probes.areOver(now, evidence, inFlight, answerLatency)) {
             window.close();
             growth.endTrial();
             waits.probed(now);

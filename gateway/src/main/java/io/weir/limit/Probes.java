@@ -116,8 +116,16 @@ final class Probes {
         return Math.floor((time + wallOffset) / length);
     }
 
-    /** A call has ended while a probe runs; returns whether that is over. */
-    boolean areOver(double now, Evidence evidence, int inFlight, double expected) {
+    /**
+     * A call has ended while a probe runs.
+     *
+     * @param answerLatency the mean of the last answers
+     * @return whether the probe is over
+     */
+    boolean areOver(double now, Evidence evidence, int inFlight, double answerLatency) {
+        double expected = base.isKnown()
+                ? Math.max(target.cappedBase(), target.saturatedLatency() / 2)
+                : Math.min(answerLatency, target.deadline() / 2);
         boolean over = probe.ended(now, evidence, inFlight, expected, target.deadline());
         if (over) {
             probedAt = now;

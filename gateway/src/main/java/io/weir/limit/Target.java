@@ -15,6 +15,12 @@ final class Target {
     /** The same in latencies, where that is longer: a window takes two latencies, and three after growth. */
     private static final double FORGOTTEN_LATENCIES = 4;
 
+    /** The longest base latency, as a share of the deadline. */
+    private static final double LONGEST = .5;
+
+    /** As LONGEST, if more calls at once have brought more answers. */
+    private static final double LONGEST_PROVEN = .8;
+
     private final LearntLimit limit;
     private final BaseLatency base;
     private double deadline;
@@ -53,6 +59,12 @@ final class Target {
         rate *= factor;
     }
 
+    /** The rate at which the backend answers under a limit that has just been tried. */
+    void replaceRate(double now, double newRate) {
+        rate = newRate;
+        saturatedAt = now;
+    }
+
     void forgetRate() {
         rate = 0;
     }
@@ -85,7 +97,12 @@ final class Target {
     }
 
     double cappedBase() {
-        return Math.min(base.seconds(), deadline / 2);
+        return Math.min(base.seconds(), longestBase());
+    }
+
+    /** A longer base latency may be that of a queue, unless it is known that nothing queues. */
+    double longestBase() {
+        return (base.isProven() ? LONGEST_PROVEN : LONGEST) * deadline;
     }
 
     double slack() {
