@@ -185,13 +185,13 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
         long usualNanos = usualNanos(now);
         switch (ProbeChoice.of(exchange, health.settings())) {
             case SHADOW -> {
-                Probe shadow = health.tryStartProbe(now, usualNanos, false);
+                Probe shadow = health.probes().tryStart(now, usualNanos, false);
                 if (shadow != null) {
                     ProbeChoice.sendShadow(exchange, backend, instance, shadow);
                 }
             }
-            case CALLER -> probe = health.tryStartProbe(now, usualNanos, true);
-            case LAST_RESORT -> probe = health.tryStartLastResort(now, usualNanos);
+            case CALLER -> probe = health.probes().tryStart(now, usualNanos, true);
+            case LAST_RESORT -> probe = health.probes().tryStartLastResort(now, usualNanos);
             case NONE -> {
                 // The health prober sends the probes.
             }
@@ -400,7 +400,7 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
     private @Nullable HealthEvidence enter(Instance chosen, long now) {
         // Without enforcement, calls exceed the limits.
         Generation generation = holdsPermit && backend.dryRunBulkhead() == null
-                ? chosen.health().enterBelowCap(now)
+                ? chosen.health().caps().enterBelowCap(now)
                 : chosen.health().enter(now, holdsPermit);
         if (generation == null) {
             return null;
@@ -440,7 +440,7 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
      */
     @Nullable
     Admission withoutRoom(long now) {
-        backend.health().refresh();
+        backend.health().role().refresh();
         release(null, now);
         if (roundsWithoutRoom == MAX_ROUNDS_WITHOUT_ROOM) {
             return null;
@@ -469,13 +469,13 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
             Health health = open.health();
             switch (ProbeChoice.of(exchange, health.settings())) {
                 case SHADOW -> {
-                    Probe shadow = health.tryStartProbe(now, usualNanos(now), false);
+                    Probe shadow = health.probes().tryStart(now, usualNanos(now), false);
                     if (shadow != null) {
                         ProbeChoice.sendShadow(exchange, backend, open, shadow);
                     }
                 }
                 case CALLER, LAST_RESORT -> {
-                    probe = health.tryStartRareProbe(now, usualNanos(now));
+                    probe = health.probes().tryStartRare(now, usualNanos(now));
                     if (probe != null) {
                         return open;
                     }
@@ -493,7 +493,8 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
         // the others.
         return isRefusedByBreaker()
                 ? null
-                : HealthEvidence.ofUnenforced(health, health.tryStartProbe(now, usualNanos(now), true), exchange, now);
+                : HealthEvidence.ofUnenforced(
+                        health, health.probes().tryStart(now, usualNanos(now), true), exchange, now);
     }
 
     /** The instance that the attempt goes to. */
@@ -653,7 +654,7 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
         Probe started = probe;
         if (started != null) {
             // Without effect if the attempt has reported an outcome.
-            instance.health().probeFailed(started);
+            instance.health().probes().failed(started);
         }
         releaseCaps();
         endDryRun();
@@ -716,7 +717,7 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
     private boolean isOfBadInstance(long now) {
         return evidence != Evidence.ANSWERED
                 && evidence != Evidence.NONE
-                && !instance.health().isOverloadShared(now);
+                && !instance.health().role().isOverloadShared(now);
     }
 
     private void endWait(long now, boolean permitted) {

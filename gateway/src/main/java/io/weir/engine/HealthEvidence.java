@@ -136,7 +136,7 @@ final class HealthEvidence {
         if (probe == null) {
             health.succeeded(generation, backendNanos, now);
         } else {
-            health.probeAnswered(probe, now);
+            health.probes().answered(probe, now);
         }
     }
 
@@ -151,7 +151,7 @@ final class HealthEvidence {
         if (probe == null) {
             health.failed(generation, backendNanos, failure, now);
         } else {
-            health.probeFailed(probe);
+            health.probes().failed(probe);
         }
     }
 
@@ -192,7 +192,7 @@ final class HealthEvidence {
     private void overloaded(long backendNanos, BackendFailure failure, long now) {
         if (balanced != null && !isReported) {
             balanced.failed(waitedNanos(backendNanos, now), now);
-            health.overloaded(generation, failure, now);
+            health.role().overloaded(generation, failure, now);
         }
         ignored();
     }
@@ -200,7 +200,7 @@ final class HealthEvidence {
     /** The attempt is no evidence. */
     void ignored() {
         if (begins() && probe != null) {
-            health.probeFailed(probe);
+            health.probes().failed(probe);
         }
     }
 

@@ -133,7 +133,7 @@ public final class HealthProber {
     private void schedule() {
         Health health = instance.health();
         if (nextProbe == null && !closed && health.state() == State.OPEN && !health.isHeldByCheck()) {
-            long due = health.nanosToNextProbe();
+            long due = health.probes().nanosToNext();
             // While all probes are unanswered, the next probe is always due: without a delay this would spin.
             long delay =
                     due > 0 ? due : health.settings().recovery().probeInterval().toNanos();
@@ -143,7 +143,7 @@ public final class HealthProber {
 
     private void probe() {
         nextProbe = null;
-        Probe started = closed ? null : instance.health().tryStartProbe(nanoClock.getAsLong(), 0, false);
+        Probe started = closed ? null : instance.health().probes().tryStart(nanoClock.getAsLong(), 0, false);
         if (started != null) {
             InjectedProbe.send(
                     InjectedProbe.choose(faults, backend, instance, request.head(), nanoClock.getAsLong()),

@@ -46,12 +46,12 @@ final class InjectedProbe {
         switch (fault.type()) {
             case ABORT -> {
                 if (isGood.test(fault.order().status())) {
-                    instance.health().probeAnswered(probe, nanoClock.getAsLong());
+                    instance.health().probes().answered(probe, nanoClock.getAsLong());
                 } else {
-                    instance.health().probeFailed(probe);
+                    instance.health().probes().failed(probe);
                 }
             }
-            case RESET -> instance.health().probeFailed(probe);
+            case RESET -> instance.health().probes().failed(probe);
             case HANG -> giveUpLater(instance, probe, loop);
             case LATENCY -> {
                 long latencyNanos = latencyNanos(fault);
@@ -118,7 +118,7 @@ final class InjectedProbe {
     }
 
     private static void giveUpLater(Instance instance, Probe probe, EventLoop loop) {
-        later(loop, () -> instance.health().probeFailed(probe), probe.patienceNanos());
+        later(loop, () -> instance.health().probes().failed(probe), probe.patienceNanos());
     }
 
     @SuppressWarnings("FutureReturnValueIgnored") // Only the end of the event loop cancels it.

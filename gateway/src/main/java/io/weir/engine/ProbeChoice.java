@@ -50,8 +50,8 @@ enum ProbeChoice {
     static boolean isDue(Exchange exchange, Health health, long usualNanos, long now) {
         return switch (of(exchange, health.settings())) {
             case SHADOW, NONE -> false;
-            case CALLER -> health.nanosToNextProbe() == 0;
-            case LAST_RESORT -> health.isLastResortDue(now, usualNanos);
+            case CALLER -> health.probes().nanosToNext() == 0;
+            case LAST_RESORT -> health.probes().isLastResortDue(now, usualNanos);
         };
     }
 
@@ -85,7 +85,7 @@ enum ProbeChoice {
                     exchange.loop(),
                     engine.nanoClock());
         } catch (RuntimeException e) {
-            instance.health().probeFailed(probe);
+            instance.health().probes().failed(probe);
             log.error("Shadow probe of backend {} failed inside the gateway", backend.name(), e);
         }
     }

@@ -79,7 +79,7 @@ record ProbeRequest(HttpMethod method, String target, HttpHeaders head, ByteBuf 
             Disposable timeout = Schedulers.parallel()
                     .schedule(
                             () -> {
-                                health.probeFailed(probe);
+                                health.probes().failed(probe);
                                 call.giveUp();
                             },
                             probe.patienceNanos(),
@@ -102,17 +102,17 @@ record ProbeRequest(HttpMethod method, String target, HttpHeaders head, ByteBuf 
 
         @Override
         public void good() {
-            health.probeAnswered(probe, nanoClock.getAsLong());
+            health.probes().answered(probe, nanoClock.getAsLong());
         }
 
         @Override
         public void bad(String why) {
-            health.probeFailed(probe);
+            health.probes().failed(probe);
         }
 
         @Override
         public void failed(Throwable failure) {
-            health.probeFailed(probe);
+            health.probes().failed(probe);
         }
     }
 }

@@ -56,7 +56,7 @@ final class Refusals {
     /** The expected time until another request has a chance. */
     private static long retryAfterNanos(Reason reason, Backend backend) {
         return switch (reason) {
-            case CIRCUIT_OPEN -> backend.health().nanosToNextProbe();
+            case CIRCUIT_OPEN -> backend.health().probes().nanosToNext();
             case BULKHEAD_FULL, QUEUE_TIMEOUT, QUEUE_EVICTED -> {
                 QueueingBulkhead bulkhead = backend.bulkhead();
                 // The time in which the backend, with all permits in use, serves the whole queue.

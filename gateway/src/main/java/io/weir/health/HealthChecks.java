@@ -144,7 +144,8 @@ public final class HealthChecks {
      * @param sentAt the moment at which the check was sent
      */
     public void unanswered(int index, String why, long sentAt, long now) {
-        if (!checks.get(index).health.hasAnsweredSince(sentAt)) {
+        Generation calls = checks.get(index).health.generation();
+        if (calls == null || !calls.hasAnsweredSince(sentAt)) {
             failed(index, why, true, now);
         }
     }
@@ -183,25 +184,27 @@ public final class HealthChecks {
 
     private void apply(Check check, long now) {
         Health health = check.health;
-        health.checked(new Status(check.verdict, isIgnored && check.fails(), check.failures, check.lastFailure));
+        health.verdict()
+                .status(new Status(check.verdict, isIgnored && check.fails(), check.failures, check.lastFailure));
         if (check.verdict == Verdict.PASSING) {
-            health.checkPassed(now);
+            health.verdict().passed(now);
         } else if (!check.fails() || isIgnored) {
-            health.checkIgnored(now);
+            health.verdict().ignored(now);
         } else if (!health.isHeldByCheck()) {
-            health.checkFailed(
-                    "its health check fails: GET %s %s, %d times in a row"
-                            .formatted(properties.path(), check.lastFailure, check.failures),
-                    check.isSilent,
-                    now);
+            health.verdict()
+                    .failed(
+                            "its health check fails: GET %s %s, %d times in a row"
+                                    .formatted(properties.path(), check.lastFailure, check.failures),
+                            check.isSilent,
+                            now);
         }
     }
 
     /** Ends the effect of all checks for good. */
     public void release(long now) {
         for (Check check : checks) {
-            check.health.checked(null);
-            check.health.checkIgnored(now);
+            check.health.verdict().status(null);
+            check.health.verdict().ignored(now);
         }
     }
 }

@@ -24,9 +24,31 @@ sealed interface HealthState {
     /** The state's name in Resilience4j. */
     State word();
 
+    /** Whether an operator holds the state. */
+    default boolean isOperators() {
+        return false;
+    }
+
+    /**
+     * The same state as another object, so that a CAS from this one fails. A group gives its backend no ramp
+     * and does not change a state of an operator, so those need no copy.
+     */
+    default HealthState copy() {
+        return this;
+    }
+
     /** Calls proceed. */
     record Closed(Generation generation, CallWindow window, int relapses, long recoveredAt, long since, String why)
             implements HealthState {
+
+        Closed withWindow(CallWindow other) {
+            return new Closed(generation, other, relapses, recoveredAt, since, why);
+        }
+
+        @Override
+        public HealthState copy() {
+            return withWindow(window);
+        }
 
         @Override
         public State word() {
@@ -79,6 +101,11 @@ sealed interface HealthState {
         }
 
         @Override
+        public HealthState copy() {
+            return withCause(cause, probes);
+        }
+
+        @Override
         public @Nullable Generation generation() {
             return null;
         }
@@ -93,6 +120,11 @@ sealed interface HealthState {
     record Forced(@Nullable Generation generation, CallWindow window, long since, String why) implements HealthState {
 
         @Override
+        public boolean isOperators() {
+            return true;
+        }
+
+        @Override
         public State word() {
             return generation == null ? State.FORCED_OPEN : State.DISABLED;
         }
@@ -104,6 +136,11 @@ sealed interface HealthState {
      * @param leaving the generation of the calls under way; null: the instance was out already
      */
     record Drained(@Nullable Generation leaving, Snapshot lastRates, long since, String why) implements HealthState {
+
+        @Override
+        public boolean isOperators() {
+            return true;
+        }
 
         @Override
         public @Nullable Generation generation() {

@@ -3,8 +3,8 @@ package io.weir.health;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * A request that finds out whether a backend has recovered. {@link Health#probeAnswered} or {@link
- * Health#probeFailed} ends it; only the first call counts.
+ * A request that finds out whether a backend has recovered. {@link OpenProbes#answered} or {@link
+ * OpenProbes#failed} ends it; only the first call counts.
  */
 public final class Probe {
 

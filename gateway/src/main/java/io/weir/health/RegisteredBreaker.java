@@ -121,49 +121,49 @@ public final class RegisteredBreaker implements CircuitBreaker {
 
     @Override
     public void reset() {
-        health.release();
+        health.operator().release();
     }
 
     @Override
     public void transitionToClosedState() {
-        health.release();
+        health.operator().release();
     }
 
     @Override
     public void transitionToOpenState() {
-        health.openNow();
+        health.operator().openNow();
     }
 
     /** The time is ignored: probes end the open state. */
     @Override
     public void transitionToOpenStateFor(Duration waitDuration) {
-        health.openNow();
+        health.operator().openNow();
     }
 
     /** The time is ignored: probes end the open state. */
     @Override
     public void transitionToOpenStateUntil(Instant waitUntil) {
-        health.openNow();
+        health.operator().openNow();
     }
 
     @Override
     public void transitionToHalfOpenState() {
-        health.halfOpenNow();
+        health.operator().halfOpenNow();
     }
 
     @Override
     public void transitionToDisabledState() {
-        health.forceClosed();
+        health.operator().forceClosed();
     }
 
     @Override
     public void transitionToMetricsOnlyState() {
-        health.forceClosed();
+        health.operator().forceClosed();
     }
 
     @Override
     public void transitionToForcedOpenState() {
-        health.forceOpen();
+        health.operator().forceOpen();
     }
 
     // ---------------------------------------------------------------- facts

@@ -53,11 +53,11 @@
  * in. The time-outs and 503s of one instance are evidence for the limit only if at least half of its peers
  * fail calls, too: otherwise a few of them lower the limit of the whole backend.
  *
- * <p><b>Drained by hand.</b> An operator takes an instance out with {@link io.weir.health.Health#drain}. This
- * is a state of its own, and not a forced one: a forced state belongs to the backend, and an operator who
- * forces and releases the backend must not return an instance that another operator has drained. A drained
- * instance gets no probes. Its calls end and are no evidence. It returns with a ramp, since it may have
- * restarted.
+ * <p><b>Drained by hand.</b> An operator takes an instance out with {@link
+ * io.weir.health.OperatorHold#drain}. This is a state of its own, and not a forced one: a forced state
+ * belongs to the backend, and an operator who forces and releases the backend must not return an instance
+ * that another operator has drained. A drained instance gets no probes. Its calls end and are no evidence. It
+ * returns with a ramp, since it may have restarted.
  *
  * <p><b>Health checks</b> ({@link io.weir.health.HealthChecks}, off unless configured) are the evidence that
  * needs no calls. An instance is in if neither its calls nor its check keep it out. A failing check counts

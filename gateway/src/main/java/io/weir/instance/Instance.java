@@ -238,7 +238,7 @@ public final class Instance implements Choice.Candidate {
 
     /** Returns the instance after an operator has drained it. */
     public void restore() {
-        health.restore();
+        health.operator().restore();
     }
 
     /** Calls that were answered well, since the start. */
@@ -284,7 +284,7 @@ public final class Instance implements Choice.Candidate {
 
     @Override
     public int coolDownFailures(long now) {
-        return health.coolDownFailures(now);
+        return health.role().coolDownFailures(now);
     }
 
     @Override
@@ -294,7 +294,7 @@ public final class Instance implements Choice.Candidate {
 
     @Override
     public boolean isFull() {
-        return health.isRampFull() || health.isAtCap();
+        return health.caps().isRampFull() || health.caps().isAtCap();
     }
 
     @Override
@@ -304,7 +304,7 @@ public final class Instance implements Choice.Candidate {
 
     @Override
     public boolean isAtShare() {
-        return health.isAtShare();
+        return health.caps().isAtShare();
     }
 
     @Override

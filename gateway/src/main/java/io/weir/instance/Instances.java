@@ -108,7 +108,7 @@ public final class Instances {
     /** Puts these instances in force: from now on, the health of the backend follows from theirs. */
     public void takeOver() {
         if (group == null) {
-            health.becomeSingle(balancing.maxCallsEach());
+            health.role().becomeSingle(balancing.maxCallsEach());
         } else {
             group.takeOver();
         }

@@ -44,12 +44,12 @@
  * no latency at first.
  *
  * <p><b>Cool-down.</b> An instance that has failed twice in a row gets no calls until the others have
- * answered eight; each further failure doubles this number, up to 64 answers
- * ({@link io.weir.health.Health#coolDownFailures}). An error is often faster than an answer, so the latency
- * would prefer the failing instance; and the ejection needs to know that the others answer. A good answer
- * ends the cool-down, and so do ten seconds. It has no effect where all instances cool down or are late, with
- * another policy than {@code least-latency}, and where an operator forces the breaker. Rejected alternative:
- * a cost that doubles with each failure. A healthy instance may be a hundred times slower than an error.
+ * answered eight; each further failure doubles this number, up to 64 answers ({@link
+ * io.weir.health.GroupRole#coolDownFailures}). An error is often faster than an answer, so the latency would
+ * prefer the failing instance; and the ejection needs to know that the others answer. A good answer ends the
+ * cool-down, and so do ten seconds. It has no effect where all instances cool down or are late, with another
+ * policy than {@code least-latency}, and where an operator forces the breaker. Rejected alternative: a cost
+ * that doubles with each failure. A healthy instance may be a hundred times slower than an error.
  *
  * <p>An operator can drain every instance but the last one that takes calls
  * ({@link io.weir.instance.Instances#mayDrain}). Unlike those of an ejected instance, its calls are not moved

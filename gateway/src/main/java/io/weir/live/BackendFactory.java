@@ -121,7 +121,7 @@ public final class BackendFactory {
         Health health = health(name, settings, new CompartmentPermits(bulkhead, limit), plan);
         List<InstanceAddress> addresses = source.addresses();
         Instances instances = instances(properties, addresses, health, new CompartmentPermits(bulkhead, limit), plan);
-        limit.limitBy(health::maxCalls, health::limitShare);
+        limit.limitBy(health.caps()::maxCalls, health.caps()::limitShare);
         RetryBudget retryBudget = new RetryBudget(properties.retryBudget(), nanoClock.getAsLong());
         ServiceTimeEstimate serviceTime = new ServiceTimeEstimate(littlesLaw, health, nanoClock);
         MeterScope scope = openMeters(plan);

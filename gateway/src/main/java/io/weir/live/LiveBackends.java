@@ -256,7 +256,7 @@ public final class LiveBackends implements AutoCloseable {
         if (!present.isSingle()) {
             present.all().stream()
                     .filter(instance -> health.isForced() || (old.isSingle() && staysIn(old, instance)))
-                    .forEach(instance -> instance.health().takeStateOf(health));
+                    .forEach(instance -> instance.health().role().takeStateOf(health));
         }
         next.backend().instancesInForce().replace(present);
         if (present.isSingle() && !old.isSingle()) {
@@ -264,7 +264,7 @@ public final class LiveBackends implements AutoCloseable {
                     // An operator has drained one instance, not the backend.
                     .filter(instance ->
                             staysIn(present, instance) && !instance.health().isForced())
-                    .forEach(instance -> health.takeStateOf(instance.health()));
+                    .forEach(instance -> health.role().takeStateOf(instance.health()));
         }
         Set<Pool> kept = present.all().stream().map(Instance::pool).collect(Collectors.toSet());
         old.all().stream()

@@ -168,8 +168,8 @@ public record BackendView(
                     rate(metrics.getFailureRate()),
                     rate(metrics.getSlowCallRate()),
                     health.overdue(),
-                    health.probesUnderWay(),
-                    open && !health.isHeldByCheck() ? health.nanosToNextProbe() / NANOS_PER_MILLI : null);
+                    health.probes().underWay(),
+                    open && !health.isHeldByCheck() ? health.probes().nanosToNext() / NANOS_PER_MILLI : null);
         }
 
         private static @Nullable Float rate(float percent) {

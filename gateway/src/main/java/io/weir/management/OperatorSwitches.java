@@ -104,9 +104,9 @@ public final class OperatorSwitches implements AutoCloseable {
         Subject breaker = new Subject(backend.name(), null);
         String before = Health.stateWord(health.state());
         switch (word) {
-            case "open" -> health.forceOpen();
-            case "closed" -> health.forceClosed();
-            default -> health.release();
+            case "open" -> health.operator().forceOpen();
+            case "closed" -> health.operator().forceClosed();
+            default -> health.operator().release();
         }
         boolean isRelease = word.equals("released");
         String until = "";
@@ -141,7 +141,7 @@ public final class OperatorSwitches implements AutoCloseable {
         if (!health.isDrained()) {
             String before = health.word();
             int active = instance.inFlight();
-            health.drain();
+            health.operator().drain();
             String until = enter(subject, health, Health.DRAINED, by, lasting);
             logInstance(subject, "drained", by, before, active, health, until);
             recentEvents.add(
@@ -271,7 +271,7 @@ public final class OperatorSwitches implements AutoCloseable {
         String address = subject.instance();
         if (address == null) {
             boolean isForced = Health.stateWord(health.state()).equals("forced-" + change.value());
-            return isForced && backend.health() == health ? health::release : null;
+            return isForced && backend.health() == health ? health.operator()::release : null;
         }
         Instance instance = backend.instances().find(address);
         if (instance == null || instance.health() != health || !health.isDrained()) {

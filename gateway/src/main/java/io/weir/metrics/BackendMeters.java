@@ -179,7 +179,7 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
         }
         scope.gauge(Meters.BREAKER_FORCED, () -> health.isForced() ? 1 : 0, name);
         scope.gauge(Meters.BREAKER_ENFORCED, () -> health.settings().breaker().enforce() ? 1 : 0, name);
-        scope.gauge(Meters.BREAKER_PROBES, health::probesUnderWay, name);
+        scope.gauge(Meters.BREAKER_PROBES, health.probes()::underWay, name);
         scope.gauge(Meters.CALLS_OVERDUE, health::overdue, name);
     }
 

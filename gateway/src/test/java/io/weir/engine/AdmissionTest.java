@@ -273,7 +273,7 @@ class AdmissionTest {
 
     @Test
     void acquiresNoPermitWhileTheBreakerIsOpen() {
-        fixture.health.forceOpen();
+        fixture.health.operator().forceOpen();
         fixture.takePermit().start();
         fixture.freePermit();
 
@@ -285,7 +285,7 @@ class AdmissionTest {
     @Test
     void startsNoAttemptIfTheBreakerOpenedDuringTheWait() {
         fixture.takePermit().start();
-        fixture.health.forceOpen();
+        fixture.health.operator().forceOpen();
         fixture.freePermit();
         fixture.channel.runPendingTasks();
 
@@ -297,7 +297,7 @@ class AdmissionTest {
     @Test
     void countsRefusalsThatAreNotEnforcedAndAdmits() {
         fixture.withoutEnforcement();
-        fixture.health.forceOpen();
+        fixture.health.operator().forceOpen();
         fixture.takePermit().start();
         fixture.attempt().connects();
         fixture.advance(ExchangeFixture.DEADLINE);

@@ -69,11 +69,11 @@ class AllocationIT {
 
     @Test
     void allocatesFewerBytesForARefusalOfTheBreaker() throws IOException {
-        gateway.backend(BACKEND).health().forceOpen();
+        gateway.backend(BACKEND).health().operator().forceOpen();
         try {
             assertBytesPerRequest(BACKEND, 503, "circuit-open", CIRCUIT_OPEN_BYTES);
         } finally {
-            gateway.backend(BACKEND).health().release();
+            gateway.backend(BACKEND).health().operator().release();
         }
     }
 

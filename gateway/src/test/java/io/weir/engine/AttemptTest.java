@@ -225,7 +225,7 @@ class AttemptTest {
     void isNotRetriedIfTheBreakerHasOpened() {
         fixture.withRetry().start();
         fixture.attempt().fails();
-        fixture.health.forceOpen();
+        fixture.health.operator().forceOpen();
         fixture.advance(ExchangeFixture.BACKOFF);
 
         fixture.assertEndedCleanly();

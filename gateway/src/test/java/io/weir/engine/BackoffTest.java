@@ -157,7 +157,7 @@ class BackoffTest {
     void passesTheAnswerOnIfTheBreakerOpensDuringTheBackoff() {
         fixture.withRetry().start();
         fixture.attempt().beginsSmallAnswer(503).answers();
-        fixture.health.forceOpen();
+        fixture.health.operator().forceOpen();
         fixture.advance(ExchangeFixture.BACKOFF);
         fixture.exchange().flushed();
 

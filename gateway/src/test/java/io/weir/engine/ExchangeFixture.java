@@ -593,7 +593,7 @@ final class ExchangeFixture {
         }
         assertThat(health.overdue()).as("overdue calls").isZero();
         assertThat(overdue.held()).as("counted calls of a route that hangs").isZero();
-        assertThat(health.probesUnderWay()).as("probes").isZero();
+        assertThat(health.probes().underWay()).as("probes").isZero();
         assertThat(engine.readAheadBytes()).as("bytes read ahead").isZero();
         assertThat(engine.inFlight()).as("in flight").isZero();
         assertThat(engine.streams()).as("streams in flight").isZero();

@@ -16,7 +16,7 @@ class ForbiddenCallerTest {
                 .withAllowedNetworks("198.51.100.0/24")
                 .withRateLimit(1, true)
                 .withUpload();
-        fixture.health.forceOpen();
+        fixture.health.operator().forceOpen();
 
         fixture.start();
 
@@ -27,7 +27,7 @@ class ForbiddenCallerTest {
         assertThat(fixture.limit.started).as("samples of the limit").isZero();
         assertThat(fixture.observer.wouldRefuse).isEmpty();
         fixture.assertEndedCleanly();
-        fixture.health.release();
+        fixture.health.operator().release();
     }
 
     @Test

@@ -188,14 +188,14 @@ class HealthEvidenceTest {
         assertThat(evidence.isProbeGivenUp(STALL, fixture.now())).isTrue();
 
         evidence.ignored();
-        assertThat(fixture.health.probesUnderWay()).isZero();
+        assertThat(fixture.health.probes().underWay()).isZero();
         assertThat(fixture.health.state()).isEqualTo(State.OPEN);
     }
 
     private HealthEvidence probe() {
         fixture.health.resilience4j().transitionToOpenState();
         fixture.advance(Duration.ofMillis(200));
-        Probe probe = fixture.health.tryStartProbe(fixture.now(), 0, true);
+        Probe probe = fixture.health.probes().tryStart(fixture.now(), 0, true);
         return HealthEvidence.ofProbe(
                 fixture.health,
                 Objects.requireNonNull(probe, "probe"),

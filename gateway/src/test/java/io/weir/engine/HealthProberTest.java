@@ -39,7 +39,7 @@ class HealthProberTest {
 
             prober.close();
             await().until(() -> server.connections() == 0);
-            await().until(() -> backend.health.probesUnderWay() == 0);
+            await().until(() -> backend.health.probes().underWay() == 0);
         } finally {
             server.close();
         }
@@ -70,7 +70,7 @@ class HealthProberTest {
                 awaitUninterruptibly(goesOn);
             });
             answered.await();
-            await().until(() -> backend.health.probesUnderWay() == 0);
+            await().until(() -> backend.health.probes().underWay() == 0);
             goesOn.countDown();
 
             await().until(() -> backend.pool.acquired() == 0);
@@ -105,7 +105,7 @@ class HealthProberTest {
 
             await().until(() -> server.connections() == 0);
             await().until(() -> backend.pool.acquired() == 0);
-            assertThat(backend.health.probesUnderWay()).isZero();
+            assertThat(backend.health.probes().underWay()).isZero();
         } finally {
             server.close();
         }
@@ -157,7 +157,7 @@ class HealthProberTest {
                     HealthProber.ofPath(backend.backend.instances().first(), "/health", backend.loop(), countingClock);
             backend.health.resilience4j().transitionToOpenState();
             prober.start();
-            await().until(() -> backend.health.probesUnderWay() == 5);
+            await().until(() -> backend.health.probes().underWay() == 5);
 
             long startedAt = System.nanoTime();
             int before = attempts.get();

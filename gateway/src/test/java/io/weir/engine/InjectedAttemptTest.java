@@ -349,7 +349,7 @@ class InjectedAttemptTest {
         assertThat(fixture.probes).as("nothing is sent").isEmpty();
         fixture.advance(ExchangeFixture.STALL.multipliedBy(2));
         assertThat(fixture.health.word()).isEqualTo("open");
-        assertThat(fixture.health.probesUnderWay()).isZero();
+        assertThat(fixture.health.probes().underWay()).isZero();
         fixture.assertEndedCleanly();
     }
 
@@ -364,7 +364,7 @@ class InjectedAttemptTest {
         fixture.advance(Duration.ofMillis(100));
 
         assertThat(fixture.probes).hasSize(1);
-        fixture.health.probeAnswered(Objects.requireNonNull(fixture.lastProbe), fixture.now());
+        fixture.health.probes().answered(Objects.requireNonNull(fixture.lastProbe), fixture.now());
         fixture.assertEndedCleanly();
     }
 

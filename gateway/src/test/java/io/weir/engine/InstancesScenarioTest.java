@@ -224,7 +224,7 @@ class InstancesScenarioTest {
             InstancesSimulation simulation = new InstancesSimulation(3, Duration.ofSeconds(5), LIMIT, seed);
             simulation.traffic(2, Duration.ofSeconds(40));
             Replica restarted = simulation.replicas.getFirst();
-            restarted.instance.health().drain();
+            restarted.instance.health().operator().drain();
             simulation.traffic(2, Duration.ofSeconds(2));
             restarted.instance.restore();
             silences.add(silence(simulation, restarted));
@@ -308,7 +308,7 @@ class InstancesScenarioTest {
         int underWay = drained.instance.inFlight();
         int before = drained.calls;
         long answeredBefore = drained.instance.answeredCalls();
-        drained.instance.health().drain();
+        drained.instance.health().operator().drain();
 
         assertThat(drained.instance.inFlight()).as("calls under way").isEqualTo(underWay);
         assertThat(simulation.bulkhead.maxConcurrentCalls()).as("limit").isEqualTo(LIMIT * 2 / 3);
@@ -342,7 +342,7 @@ class InstancesScenarioTest {
         while (slow.instance.lastLatencyNanos() < Duration.ofMillis(500).toNanos()) {
             simulation.traffic(20, Duration.ofMillis(100));
         }
-        slow.instance.health().drain();
+        slow.instance.health().operator().drain();
         slow.service = Duration.ofMillis(20);
         simulation.traffic(2, Duration.ofSeconds(2));
         int before = slow.calls;
@@ -361,20 +361,20 @@ class InstancesScenarioTest {
     void keepsADrainedInstanceOutWhateverIsForcedOnTheBackend() {
         InstancesSimulation simulation = calm(3, 20);
         Replica drained = simulation.replicas.getFirst();
-        drained.instance.health().drain();
+        drained.instance.health().operator().drain();
         int before = drained.calls;
 
-        simulation.health.forceOpen();
-        simulation.health.release();
+        simulation.health.operator().forceOpen();
+        simulation.health.operator().release();
         assertThat(drained.instance.health().isDrained()).isTrue();
-        simulation.health.forceClosed();
+        simulation.health.operator().forceClosed();
         simulation.traffic(20, Duration.ofSeconds(5));
         assertThat(drained.instance.health().isDrained()).isTrue();
         assertThat(drained.calls).isEqualTo(before);
 
         drained.instance.restore();
         assertThat(drained.instance.health().word()).as("as the backend").isEqualTo("forced-closed");
-        simulation.health.release();
+        simulation.health.operator().release();
         assertThat(drained.instance.health().word()).isEqualTo("closed");
         simulation.traffic(20, Duration.ofSeconds(5));
         assertThat(drained.calls).isGreaterThan(before);
@@ -390,7 +390,7 @@ class InstancesScenarioTest {
         while (drained.faultyCalls < 2) {
             simulation.traffic(300, Duration.ofMillis(2));
         }
-        drained.instance.health().drain();
+        drained.instance.health().operator().drain();
         simulation.traffic(300, Duration.ofSeconds(5));
 
         assertThat(simulation.failed()).as("the calls under way").isEqualTo(drained.faultyCalls);
@@ -407,7 +407,7 @@ class InstancesScenarioTest {
                 new InstancesSimulation(2, DEADLINE, LIMIT, SEED, new Enforcement(true, false, true));
         Replica drained = simulation.replicas.get(index);
         Replica failing = simulation.replicas.get(1 - index);
-        drained.instance.health().drain();
+        drained.instance.health().operator().drain();
         failing.fault = Fault.ERRORS;
         simulation.traffic(100, Duration.ofSeconds(2));
         assertThat(simulation.health.state()).isEqualTo(State.OPEN);
@@ -423,11 +423,11 @@ class InstancesScenarioTest {
     void opensAndRecoversWithTheInstancesThatAreNotDrained() {
         InstancesSimulation simulation = calm(3, 300);
         Replica drained = simulation.replicas.getFirst();
-        drained.instance.health().drain();
+        drained.instance.health().operator().drain();
         simulation.replicas.forEach(replica -> replica.fault = Fault.HANG);
         simulation.traffic(300, Duration.ofSeconds(3));
         assertThat(simulation.health.state()).isEqualTo(State.OPEN);
-        assertThat(simulation.health.nanosToNextProbe()).as("of the others").isPositive();
+        assertThat(simulation.health.probes().nanosToNext()).as("of the others").isPositive();
         assertThat(drained.instance.health().isDrained()).isTrue();
 
         simulation.replicas.forEach(replica -> replica.fault = Fault.NONE);
@@ -781,10 +781,10 @@ class InstancesScenarioTest {
     @Test
     void forcesAndReleasesAllInstancesWithTheBackend() {
         InstancesSimulation simulation = calm(3, 20);
-        simulation.health.forceOpen();
+        simulation.health.operator().forceOpen();
         simulation.traffic(20, Duration.ofSeconds(1));
         assertThat(simulation.endings).allMatch(ending -> ending.reason() == Reason.CIRCUIT_OPEN);
-        simulation.health.release();
+        simulation.health.operator().release();
         simulation.endings.clear();
         simulation.traffic(20, Duration.ofSeconds(1));
         assertThat(simulation.answeredShare()).isEqualTo(1);

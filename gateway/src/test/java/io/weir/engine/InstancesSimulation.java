@@ -194,7 +194,7 @@ final class InstancesSimulation {
                 this::now);
         HealthSettings settings = TestHealth.settings(deadline, 20, Duration.ofMillis(100));
         health = new Health("orders", settings, permits(false), this::now, random::nextDouble);
-        limitInForce.limitBy(health::maxCalls, health::limitShare);
+        limitInForce.limitBy(health.caps()::maxCalls, health.caps()::limitShare);
         for (int i = 0; i < count; i++) {
             String address = "http://orders-" + i + ":8080";
             Health own = Health.ofInstance("orders", address, settings, permits(true), this::now, random::nextDouble);
@@ -471,9 +471,11 @@ final class InstancesSimulation {
         Health probed = instance.health();
         boolean good = met == Fault.NONE || (met == Fault.SOME_ERRORS && random.nextDouble() >= FAILING_SHARE);
         if (good) {
-            schedule(replica.serviceNanos(now()), () -> probed.probeAnswered(probe, now()));
+            schedule(replica.serviceNanos(now()), () -> probed.probes().answered(probe, now()));
         } else {
-            schedule(met == Fault.HANG ? probe.patienceNanos() : RESET_NANOS, () -> probed.probeFailed(probe));
+            schedule(
+                    met == Fault.HANG ? probe.patienceNanos() : RESET_NANOS,
+                    () -> probed.probes().failed(probe));
         }
     }
 

@@ -35,7 +35,7 @@ class ProbeChoiceTest {
         assertThat(fixture.probes).hasSize(1);
         assertThat(fixture.probes.getFirst().method()).isEqualTo(HttpMethod.valueOf(method));
         assertThat(fixture.probes.getFirst().head().get("weir-probe")).isEqualTo("shadow");
-        fixture.health.probeAnswered(Objects.requireNonNull(fixture.lastProbe), fixture.now());
+        fixture.health.probes().answered(Objects.requireNonNull(fixture.lastProbe), fixture.now());
         assertThat(fixture.health.state()).isEqualTo(State.HALF_OPEN);
         fixture.assertEndedCleanly();
     }
@@ -114,7 +114,7 @@ class ProbeChoiceTest {
         fixture.withRequestBody().start();
         fixture.exchange().callerLeft();
 
-        assertThat(fixture.health.probesUnderWay()).isZero();
+        assertThat(fixture.health.probes().underWay()).isZero();
         assertThat(fixture.health.state()).isEqualTo(State.OPEN);
         fixture.assertEndedCleanly();
     }
@@ -127,7 +127,7 @@ class ProbeChoiceTest {
         fixture.start();
 
         assertThat(fixture.outcome()).isEqualTo("deadline-exceeded 504");
-        assertThat(fixture.health.probesUnderWay()).isZero();
+        assertThat(fixture.health.probes().underWay()).isZero();
         fixture.assertEndedCleanly();
     }
 

@@ -16,7 +16,7 @@ class QuotaCheckTest {
     @Test
     void refusesARequestOverTheQuotaBeforeBreakerPermitAndBody() {
         ExchangeFixture fixture = overQuota().withUpload();
-        fixture.health.forceOpen();
+        fixture.health.operator().forceOpen();
 
         fixture.start();
 
@@ -28,7 +28,7 @@ class QuotaCheckTest {
         assertThat(fixture.probes).as("shadow probes").isEmpty();
         assertThat(fixture.limit.started).as("samples of the limit").isZero();
         fixture.assertEndedCleanly();
-        fixture.health.release();
+        fixture.health.operator().release();
     }
 
     @Test

@@ -147,7 +147,7 @@ class ReadingAheadTest {
 
     @Test
     void readsNothingWhileTheBreakerIsOpen() {
-        fixture.health.forceOpen();
+        fixture.health.operator().forceOpen();
         fixture.start();
 
         upload.source.assertWasNotSubscribed();
@@ -159,7 +159,7 @@ class ReadingAheadTest {
     void refusesAReadBodyIfTheBreakerHasOpenedMeanwhile() {
         fixture.start();
         upload.sends("body");
-        fixture.health.forceOpen();
+        fixture.health.operator().forceOpen();
         upload.ends();
 
         fixture.assertEndedCleanly();
@@ -675,7 +675,7 @@ class ReadingAheadTest {
     @Test
     void looksAtAMovedUploadAlsoIfItsCallerHoldsItUpAgainLater() {
         // An open breaker judges no calls, so nothing else is due.
-        fixture.health.forceOpen();
+        fixture.health.operator().forceOpen();
         fixture.withoutEnforcement().start();
         upload.sends(ENOUGH);
         FakeAttempt attempt = fixture.attempt().waitsForBody().sendsBody(1);

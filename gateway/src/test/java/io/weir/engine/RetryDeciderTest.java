@@ -386,6 +386,6 @@ class RetryDeciderTest extends RetryDeciderTests {
     private Probe startProbe() {
         Health open = TestHealth.of(settings, () -> now);
         open.resilience4j().transitionToOpenState();
-        return Objects.requireNonNull(open.tryStartProbe(now + TimeUnit.SECONDS.toNanos(1), 0, true));
+        return Objects.requireNonNull(open.probes().tryStart(now + TimeUnit.SECONDS.toNanos(1), 0, true));
     }
 }

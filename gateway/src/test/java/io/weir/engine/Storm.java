@@ -150,8 +150,8 @@ final class Storm implements AutoCloseable {
                 .start();
         // Callers who leave a silent backend at one moment would open the breaker, and so would handshakes
         // that the storm holds.
-        gateway.backend(PLAIN).health().forceClosed();
-        gateway.backend(SECURE).health().forceClosed();
+        gateway.backend(PLAIN).health().operator().forceClosed();
+        gateway.backend(SECURE).health().operator().forceClosed();
         for (Phase phase : Phase.values()) {
             met.put(phase, new TreeMap<>((one, other) -> one.toString().compareTo(other.toString())));
         }

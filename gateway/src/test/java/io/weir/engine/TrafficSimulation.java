@@ -172,7 +172,7 @@ final class TrafficSimulation {
                 ? TestHealth.settings(deadline, 20, Duration.ofMillis(100))
                 : TestHealth.unenforced(deadline);
         health = new Health("orders", settings, permits(limit), this::now, random::nextDouble);
-        limit.limitBy(health::maxCalls, health::limitShare);
+        limit.limitBy(health.caps()::maxCalls, health.caps()::limitShare);
         BackendSettings backendSettings = new BackendSettings(
                 "orders",
                 false,
@@ -333,13 +333,13 @@ final class TrafficSimulation {
         Fault met = fault;
         boolean good = met == Fault.NONE || (met == Fault.SOME_ERRORS && random.nextDouble() >= FAILING_SHARE);
         if (good) {
-            schedule(service.toNanos(), () -> health.probeAnswered(probe, now()));
+            schedule(service.toNanos(), () -> health.probes().answered(probe, now()));
         } else if (met == Fault.ERRORS || met == Fault.SOME_ERRORS) {
-            schedule(service.toNanos(), () -> health.probeFailed(probe));
+            schedule(service.toNanos(), () -> health.probes().failed(probe));
         } else if (met == Fault.HANG) {
-            schedule(probe.patienceNanos(), () -> health.probeFailed(probe));
+            schedule(probe.patienceNanos(), () -> health.probes().failed(probe));
         } else {
-            schedule(RESET_NANOS, () -> health.probeFailed(probe));
+            schedule(RESET_NANOS, () -> health.probes().failed(probe));
         }
     }
 

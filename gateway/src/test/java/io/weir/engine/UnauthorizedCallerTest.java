@@ -70,7 +70,7 @@ class UnauthorizedCallerTest {
                 .withAuthentication(authentication.rule())
                 .withRateLimit(1, true)
                 .withUpload();
-        fixture.health.forceOpen();
+        fixture.health.operator().forceOpen();
 
         fixture.start();
 
@@ -82,7 +82,7 @@ class UnauthorizedCallerTest {
         assertThat(fixture.probes).as("shadow probes").isEmpty();
         assertThat(fixture.limit.started).as("samples of the limit").isZero();
         fixture.assertEndedCleanly();
-        fixture.health.release();
+        fixture.health.operator().release();
     }
 
     @Test

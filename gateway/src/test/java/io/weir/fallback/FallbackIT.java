@@ -107,12 +107,12 @@ class FallbackIT extends GatewayTests {
 
     @Door.Each
     void replacesARefusalIfTheBreakerIsOpen(Door door) throws IOException {
-        gateway.backend("orders").health().forceOpen();
+        gateway.backend("orders").health().operator().forceOpen();
         String path = door.path("static", "open");
 
         TestCaller.Answer answer = TestCaller.get(gateway.port(), path);
 
-        gateway.backend("orders").health().release();
+        gateway.backend("orders").health().operator().release();
         assertStaticAnswer(door, "static", path, answer, Reason.CIRCUIT_OPEN);
     }
 
@@ -228,12 +228,12 @@ class FallbackIT extends GatewayTests {
     void returnsTheFirstRefusalIfTheOtherBackendRefusesToo(Door door) throws Exception {
         CompletableFuture<TestCaller.Answer> occupant = TestCaller.ask(gateway.port(), door.path("plain", "occupies"));
         HeldCalls.Held held = calls.next();
-        gateway.backend("spare").health().forceOpen();
+        gateway.backend("spare").health().operator().forceOpen();
         String path = door.path("other-full", "both");
 
         TestCaller.Answer refused = TestCaller.get(gateway.port(), path);
 
-        gateway.backend("spare").health().release();
+        gateway.backend("spare").health().operator().release();
         assertRefused(refused, Reason.BULKHEAD_FULL);
         gateway.assertTold(door, "other-full", path, 503, "bulkhead-full");
         held.answer();

@@ -110,11 +110,11 @@ class HealthChecksTest {
 
     private @Nullable Probe probe(int index) {
         now += SECOND;
-        return members.get(index).tryStartProbe(now, MILLIS, false);
+        return members.get(index).probes().tryStart(now, MILLIS, false);
     }
 
     private void answerProbe(int index) {
-        members.get(index).probeAnswered(Objects.requireNonNull(probe(index)), now);
+        members.get(index).probes().answered(Objects.requireNonNull(probe(index)), now);
     }
 
     // ---------------------------------------------------------------- in
@@ -131,7 +131,7 @@ class HealthChecksTest {
         assertThat(state(0)).isEqualTo(State.OPEN);
         assertThat(members.get(0).why()).isEqualTo("its health check fails: GET /up answered 503, 3 times in a row");
         assertThat(backend.state()).isEqualTo(State.CLOSED);
-        assertThat(backend.maxCalls()).as("limit").isEqualTo(LIMIT * 2 / 3);
+        assertThat(backend.caps().maxCalls()).as("limit").isEqualTo(LIMIT * 2 / 3);
     }
 
     @Test
@@ -209,7 +209,7 @@ class HealthChecksTest {
 
         assertThat(state(0)).isEqualTo(State.HALF_OPEN);
         assertThat(members.get(0).why()).isEqualTo("its health check passes");
-        assertThat(backend.maxCalls()).as("ramp").isEqualTo(LIMIT / 2 + 5);
+        assertThat(backend.caps().maxCalls()).as("ramp").isEqualTo(LIMIT / 2 + 5);
     }
 
     @Test
@@ -218,9 +218,9 @@ class HealthChecksTest {
         fails(0, 3);
 
         assertThat(probe(0)).isNull();
-        assertThat(members.get(0).tryStartLastResort(now, MILLIS)).isNull();
-        assertThat(members.get(0).tryStartRareProbe(now, MILLIS)).isNull();
-        assertThat(members.get(0).isLastResortDue(now, MILLIS)).isFalse();
+        assertThat(members.get(0).probes().tryStartLastResort(now, MILLIS)).isNull();
+        assertThat(members.get(0).probes().tryStartRare(now, MILLIS)).isNull();
+        assertThat(members.get(0).probes().isLastResortDue(now, MILLIS)).isFalse();
     }
 
     @Test
@@ -266,7 +266,7 @@ class HealthChecksTest {
         ejectByCalls(0);
         Probe early = Objects.requireNonNull(probe(0));
         fails(0, 3);
-        members.get(0).probeAnswered(early, now);
+        members.get(0).probes().answered(early, now);
         assertThat(state(0)).isEqualTo(State.OPEN);
 
         passes(0, 2);
@@ -364,9 +364,9 @@ class HealthChecksTest {
     void leavesAForcedStateAlone(State forced) {
         start(2);
         if (forced == State.FORCED_OPEN) {
-            members.get(0).forceOpen();
+            members.get(0).operator().forceOpen();
         } else {
-            members.get(0).forceClosed();
+            members.get(0).operator().forceClosed();
         }
         fails(0, 5);
         assertThat(state(0)).isEqualTo(forced);
@@ -374,7 +374,7 @@ class HealthChecksTest {
         assertThat(state(0)).isEqualTo(forced);
 
         fails(0, 5);
-        members.get(0).release();
+        members.get(0).operator().release();
         assertThat(state(0)).isEqualTo(State.CLOSED);
         fails(0, 1);
         assertThat(state(0)).as("the next check after the release").isEqualTo(State.OPEN);

@@ -151,8 +151,8 @@ final class HealthGroupFixture {
 
     /** The instance opens by its own calls, and a probe is answered. */
     void recover(int index) {
-        member(index).openNow();
-        member(index).halfOpenNow();
+        member(index).operator().openNow();
+        member(index).operator().halfOpenNow();
     }
 
     private final class Permits implements Health.Permits {

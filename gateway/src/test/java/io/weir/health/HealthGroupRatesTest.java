@@ -75,7 +75,7 @@ class HealthGroupRatesTest {
     @Test
     void theLastInstanceOpensByItsOwnWindow() {
         HealthGroupFixture orders = HealthGroupFixture.of(2);
-        orders.member(1).openNow();
+        orders.member(1).operator().openNow();
 
         orders.play(0, BAD);
 
@@ -115,7 +115,7 @@ class HealthGroupRatesTest {
         HealthGroupFixture orders = HealthGroupFixture.of(4);
         orders.play(1, "FS".repeat(8));
         orders.play(2, "S".repeat(14) + "F" + lastCallOfThird);
-        orders.member(3).openNow();
+        orders.member(3).operator().openNow();
 
         orders.play(0, BAD);
 
@@ -155,16 +155,16 @@ class HealthGroupRatesTest {
         HealthGroupFixture orders = withoutRates(3);
         orders.succeed(1, 20);
         orders.fail(0, 1);
-        assertThat(orders.member(0).coolDownFailures(orders.now)).isZero();
+        assertThat(orders.member(0).role().coolDownFailures(orders.now)).isZero();
         orders.fail(0, 1);
-        assertThat(orders.member(0).coolDownFailures(orders.now)).isEqualTo(2);
+        assertThat(orders.member(0).role().coolDownFailures(orders.now)).isEqualTo(2);
 
         orders.succeed(1, 4);
         orders.succeed(2, 3);
-        assertThat(orders.member(0).coolDownFailures(orders.now)).isEqualTo(2);
+        assertThat(orders.member(0).role().coolDownFailures(orders.now)).isEqualTo(2);
         orders.succeed(2, 1);
 
-        assertThat(orders.member(0).coolDownFailures(orders.now)).isZero();
+        assertThat(orders.member(0).role().coolDownFailures(orders.now)).isZero();
     }
 
     @ParameterizedTest
@@ -175,7 +175,7 @@ class HealthGroupRatesTest {
         for (int i = 1; i < instances; i++) {
             orders.play(i, (i <= failing ? "F" : "S") + "S".repeat(15));
         }
-        assertThat(orders.member(0).isOverloadShared(orders.now)).isEqualTo(isShared);
+        assertThat(orders.member(0).role().isOverloadShared(orders.now)).isEqualTo(isShared);
     }
 
     @Test
@@ -183,7 +183,7 @@ class HealthGroupRatesTest {
         HealthGroupFixture orders = withoutRates(2);
         orders.play(1, "F" + "S".repeat(16));
 
-        assertThat(orders.member(0).isOverloadShared(orders.now)).isFalse();
+        assertThat(orders.member(0).role().isOverloadShared(orders.now)).isFalse();
     }
 
     /** A result may be recorded after another thread has opened its instance. */
@@ -192,12 +192,12 @@ class HealthGroupRatesTest {
     void instancesThatAreOutDoNotDecideWhetherOverloadIsShared(boolean isSecondOut) {
         HealthGroupFixture orders = withoutRates(3);
         orders.succeed(1, 1);
-        orders.member(2).openNow();
+        orders.member(2).operator().openNow();
         orders.group.failed(orders.member(2), FAST, failure(), orders.now);
         if (isSecondOut) {
-            orders.member(1).openNow();
+            orders.member(1).operator().openNow();
         }
-        assertThat(orders.member(0).isOverloadShared(orders.now))
+        assertThat(orders.member(0).role().isOverloadShared(orders.now))
                 .as("shared, since there is no other instance")
                 .isEqualTo(isSecondOut);
     }
@@ -208,6 +208,6 @@ class HealthGroupRatesTest {
         orders.fail(1, 1);
         orders.now += 60 * SECOND + MILLIS;
 
-        assertThat(orders.member(0).isOverloadShared(orders.now)).isFalse();
+        assertThat(orders.member(0).role().isOverloadShared(orders.now)).isFalse();
     }
 }

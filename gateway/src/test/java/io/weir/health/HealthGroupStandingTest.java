@@ -33,17 +33,17 @@ class HealthGroupStandingTest {
 
     @Test
     void theBackendIsOpenWhileAllInstancesAre() {
-        orders.member(0).openNow();
-        orders.member(1).openNow();
+        orders.member(0).operator().openNow();
+        orders.member(1).operator().openNow();
         assertThat(orders.backend.state()).isEqualTo(State.CLOSED);
 
-        orders.member(2).openNow();
+        orders.member(2).operator().openNow();
 
         assertThat(orders.backend.state()).isEqualTo(State.OPEN);
         assertThat(orders.backend.why()).isEqualTo("all instances are open; the last: opened through Resilience4j");
         assertThat(orders.opened).isEqualTo(1);
 
-        orders.member(1).halfOpenNow();
+        orders.member(1).operator().halfOpenNow();
 
         assertThat(orders.backend.state()).as("without a ramp").isEqualTo(State.CLOSED);
         assertThat(orders.backend.why()).isEqualTo("an instance answers again");
@@ -55,13 +55,13 @@ class HealthGroupStandingTest {
         orders.succeed(1, 6);
         Generation generation = orders.backend.generation();
 
-        orders.member(0).openNow();
+        orders.member(0).operator().openNow();
 
         assertThat(orders.backend.rates().getTotalNumberOfCalls()).isZero();
         assertThat(orders.backend.generation()).as("calls under way").isSameAs(generation);
 
         orders.succeed(1, 6);
-        orders.member(0).halfOpenNow();
+        orders.member(0).operator().halfOpenNow();
         assertThat(orders.backend.rates().getTotalNumberOfCalls())
                 .as("after a return")
                 .isEqualTo(6);
@@ -75,7 +75,7 @@ class HealthGroupStandingTest {
         List<Boolean> backendIsIn = new ArrayList<>();
         orders.onChange = () -> backendIsIn.add(orders.backend.isIn());
 
-        orders.backend.openNow();
+        orders.backend.operator().openNow();
 
         assertThat(changes).hasSize(3).containsOnly("CLOSED OPEN: opened through Resilience4j, with peers: true");
         assertThat(backendIsIn).hasSizeGreaterThanOrEqualTo(3).containsOnly(false);
@@ -93,7 +93,7 @@ class HealthGroupStandingTest {
         long ejectedAt = orders.now;
         orders.now += SECOND;
 
-        orders.backend.openNow();
+        orders.backend.operator().openNow();
 
         assertThat(orders.member(0).why()).startsWith("failing alone");
         assertThat(orders.member(0).nanosInState()).isEqualTo(orders.now - ejectedAt);
@@ -103,9 +103,9 @@ class HealthGroupStandingTest {
     @Test
     void anInstanceThatReturnsWhileAllOpenClosesTheBackend() {
         orders.onChange = () -> {
-            if (orders.member(2).isOpen()) {
+            if (orders.member(2).present() instanceof HealthState.Open) {
                 orders.onChange = () -> {};
-                orders.member(0).halfOpenNow();
+                orders.member(0).operator().halfOpenNow();
             }
         };
         List<Generation> calls = orders.enter(0, 5);
@@ -116,36 +116,36 @@ class HealthGroupStandingTest {
 
         assertThat(orders.states()).containsExactly(State.HALF_OPEN, State.OPEN, State.OPEN);
         assertThat(orders.backend.state()).isEqualTo(State.CLOSED);
-        assertThat(orders.backend.maxCalls()).isEqualTo(5);
+        assertThat(orders.backend.caps().maxCalls()).isEqualTo(5);
     }
 
     /** Another thread's transition comes between the look at the instances and its effect. */
     @Test
     void derivesTheStateAgainIfAnInstanceHasReturnedMeanwhile() {
-        orders.member(0).openNow();
-        orders.member(1).openNow();
+        orders.member(0).operator().openNow();
+        orders.member(1).operator().openNow();
         orders.onChange = () -> {
             orders.onChange = () -> {};
-            orders.member(0).halfOpenNow();
+            orders.member(0).operator().halfOpenNow();
         };
 
-        orders.member(2).openNow();
+        orders.member(2).operator().openNow();
 
         assertThat(orders.states()).containsExactly(State.HALF_OPEN, State.OPEN, State.OPEN);
         assertThat(orders.backend.state()).isEqualTo(State.CLOSED);
-        assertThat(orders.backend.maxCalls()).isEqualTo(5);
-        assertThat(orders.backend.limitShare()).isZero();
+        assertThat(orders.backend.caps().maxCalls()).isEqualTo(5);
+        assertThat(orders.backend.caps().limitShare()).isZero();
     }
 
     @Test
     void derivesTheStateAgainIfTheLastInstanceHasOpenedMeanwhile() {
-        orders.member(0).openNow();
+        orders.member(0).operator().openNow();
         orders.onChange = () -> {
             orders.onChange = () -> {};
-            orders.member(2).openNow();
+            orders.member(2).operator().openNow();
         };
 
-        orders.member(1).openNow();
+        orders.member(1).operator().openNow();
 
         assertThat(orders.backend.state()).isEqualTo(State.OPEN);
         assertThat(orders.backend.why()).startsWith("all instances are open");
@@ -155,14 +155,14 @@ class HealthGroupStandingTest {
     /** A reload comes between the look at the backend's state and its change. */
     @Test
     void derivesTheStateAgainIfTheStateOfTheBackendIsReplacedMeanwhile() {
-        orders.member(0).openNow();
-        orders.member(1).openNow();
+        orders.member(0).operator().openNow();
+        orders.member(1).operator().openNow();
         orders.onChange = () -> {
             orders.onChange = () -> {};
-            orders.backend.lead(orders.group);
+            orders.backend.role().lead(orders.group);
         };
 
-        orders.member(2).openNow();
+        orders.member(2).operator().openNow();
 
         assertThat(orders.backend.state()).isEqualTo(State.OPEN);
     }
@@ -172,8 +172,8 @@ class HealthGroupStandingTest {
         List<Integer> limits = new ArrayList<>();
         orders.onChange = () -> limits.add(orders.group.maxCalls(orders.limit));
 
-        orders.member(0).openNow();
-        orders.member(0).halfOpenNow();
+        orders.member(0).operator().openNow();
+        orders.member(0).operator().halfOpenNow();
         orders.now += SECOND;
         orders.member(0).permits(orders.now);
 
@@ -182,16 +182,16 @@ class HealthGroupStandingTest {
 
     @Test
     void noHealthCheckKeepsAnInstanceOutOnceNoneIsIn() {
-        orders.member(0).checkFailed("its health check fails", false, orders.now);
-        orders.member(1).openNow();
+        orders.member(0).verdict().failed("its health check fails", false, orders.now);
+        orders.member(1).operator().openNow();
         assertThat(orders.member(0).isHeldByCheck()).isTrue();
 
-        orders.member(2).openNow();
+        orders.member(2).operator().openNow();
 
         assertThat(orders.member(0).isHeldByCheck()).isFalse();
         assertThat(orders.states()).containsOnly(State.OPEN);
         orders.now += SECOND;
-        assertThat(orders.member(0).tryStartProbe(orders.now, 0, false))
+        assertThat(orders.member(0).probes().tryStart(orders.now, 0, false))
                 .as("probes decide")
                 .isNotNull();
     }
@@ -201,19 +201,19 @@ class HealthGroupStandingTest {
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void forcesAndReleasesAllInstancesExceptThoseThatAnotherOperatorHasDrained(boolean isOpen) {
-        orders.member(0).drain();
-        orders.member(1).openNow();
+        orders.member(0).operator().drain();
+        orders.member(1).operator().openNow();
         if (isOpen) {
-            orders.backend.forceOpen();
+            orders.backend.operator().forceOpen();
         } else {
-            orders.backend.forceClosed();
+            orders.backend.operator().forceClosed();
         }
         State forced = isOpen ? State.FORCED_OPEN : State.DISABLED;
         assertThat(orders.member(0).isDrained()).isTrue();
         assertThat(orders.states()).containsExactly(State.FORCED_OPEN, forced, forced);
         assertThat(orders.backend.state()).isEqualTo(forced);
 
-        orders.backend.release();
+        orders.backend.operator().release();
 
         assertThat(orders.member(0).isDrained()).isTrue();
         assertThat(orders.states()).containsExactly(State.FORCED_OPEN, State.CLOSED, State.CLOSED);
@@ -222,14 +222,14 @@ class HealthGroupStandingTest {
 
     @Test
     void aDrainedInstanceReturnsInTheStateThatAnOperatorForcesOnTheBackend() {
-        orders.member(0).drain();
-        orders.member(1).drain();
-        orders.backend.forceOpen();
+        orders.member(0).operator().drain();
+        orders.member(1).operator().drain();
+        orders.backend.operator().forceOpen();
 
-        orders.member(0).restore();
+        orders.member(0).operator().restore();
         assertThat(orders.member(0).word()).isEqualTo("forced-open");
-        orders.backend.release();
-        orders.member(1).restore();
+        orders.backend.operator().release();
+        orders.member(1).operator().restore();
 
         assertThat(orders.states()).containsExactly(State.CLOSED, State.HALF_OPEN, State.CLOSED);
     }
@@ -237,15 +237,15 @@ class HealthGroupStandingTest {
     /** The instances are released first, and the backend last. */
     @Test
     void aReleaseShowsThatAllInstancesHaveOpenedMeanwhile() {
-        orders.backend.forceClosed();
+        orders.backend.operator().forceClosed();
         orders.onChange = () -> {
             if (orders.states().equals(List.of(State.CLOSED, State.CLOSED, State.CLOSED))) {
                 orders.onChange = () -> {};
-                orders.members.forEach(Health::openNow);
+                orders.members.forEach(one -> one.operator().openNow());
             }
         };
 
-        orders.backend.release();
+        orders.backend.operator().release();
 
         assertThat(orders.states()).containsOnly(State.OPEN);
         assertThat(orders.backend.state()).isEqualTo(State.OPEN);
@@ -253,10 +253,10 @@ class HealthGroupStandingTest {
 
     @Test
     void halfOpensTheInstancesThatAreOpen() {
-        orders.member(0).openNow();
-        orders.member(1).drain();
+        orders.member(0).operator().openNow();
+        orders.member(1).operator().drain();
 
-        orders.backend.halfOpenNow();
+        orders.backend.operator().halfOpenNow();
 
         assertThat(orders.states()).containsExactly(State.HALF_OPEN, State.FORCED_OPEN, State.CLOSED);
     }
@@ -279,30 +279,30 @@ class HealthGroupStandingTest {
 
         left.answered(before, orders.now);
         left.failed(before, FAST, failure(), orders.now);
-        left.openNow();
+        left.operator().openNow();
 
         assertThat(orders.backend.rates().getTotalNumberOfCalls())
                 .as("results of the members")
                 .isEqualTo(1);
-        assertThat(orders.backend.maxCalls()).isEqualTo(UNLIMITED);
-        assertThat(left.isAtCap()).as("it has no group").isFalse();
-        joined.openNow();
-        orders.member(1).openNow();
+        assertThat(orders.backend.caps().maxCalls()).isEqualTo(UNLIMITED);
+        assertThat(left.caps().isAtCap()).as("it has no group").isFalse();
+        joined.operator().openNow();
+        orders.member(1).operator().openNow();
         assertThat(orders.backend.state()).isEqualTo(State.CLOSED);
-        orders.member(2).openNow();
+        orders.member(2).operator().openNow();
         assertThat(orders.backend.state()).isEqualTo(State.OPEN);
     }
 
     @Test
     void derivesTheStateFromItsMembersWhenItTakesOver() {
-        orders.members.forEach(Health::openNow);
+        orders.members.forEach(one -> one.operator().openNow());
         assertThat(orders.backend.state()).isEqualTo(State.OPEN);
         List<Health> members = List.of(orders.member(0), orders.instance("orders-3"));
 
         new HealthGroup(orders.backend, members, equalShares(2), UNLIMITED, () -> {}).takeOver();
 
         assertThat(orders.backend.state()).isEqualTo(State.CLOSED);
-        assertThat(orders.backend.maxCalls()).isEqualTo(30);
+        assertThat(orders.backend.caps().maxCalls()).isEqualTo(30);
     }
 
     @Test
@@ -332,7 +332,7 @@ class HealthGroupStandingTest {
         HealthGroupFixture group = HealthGroupFixture.of(instances);
         assertThat(group.group.maxCalls(limit)).as("all are in").isEqualTo(UNLIMITED);
 
-        group.member(0).openNow();
+        group.member(0).operator().openNow();
 
         assertThat(group.group.maxCalls(limit)).isEqualTo(expected);
         assertThat(group.group.limitShare()).isEqualTo(1 - 1.0 / instances, within(1e-9));
@@ -346,8 +346,8 @@ class HealthGroupStandingTest {
         group.now += SECOND;
         assertThat(group.state(0)).isEqualTo(State.CLOSED);
 
-        assertThat(group.backend.maxCalls()).isEqualTo(UNLIMITED);
-        assertThat(group.backend.limitShare()).isEqualTo(1);
+        assertThat(group.backend.caps().maxCalls()).isEqualTo(UNLIMITED);
+        assertThat(group.backend.caps().limitShare()).isEqualTo(1);
     }
 
     @Test
@@ -365,10 +365,10 @@ class HealthGroupStandingTest {
     @Test
     void allowsOneCallEvenIfTheShareIsLessOrNoInstanceIsIn() {
         HealthGroupFixture group = new HealthGroupFixture(DEFAULTS, 4, 0.99, 0.01);
-        group.member(0).openNow();
+        group.member(0).operator().openNow();
         assertThat(group.group.maxCalls(10)).isEqualTo(1);
 
-        group.member(1).openNow();
+        group.member(1).operator().openNow();
 
         assertThat(group.group.maxCalls(10)).isEqualTo(1);
         assertThat(group.group.room()).isEqualTo(1);
@@ -378,14 +378,14 @@ class HealthGroupStandingTest {
     @Test
     void weightsDecideOverTheLimitThatRemains() {
         HealthGroupFixture group = new HealthGroupFixture(DEFAULTS, UNLIMITED, 0.5, 0.3, 0.2);
-        group.member(1).openNow();
+        group.member(1).operator().openNow();
         assertThat(group.group.maxCalls(60)).isEqualTo(42);
 
         group.recover(2);
 
         assertThat(group.group.maxCalls(60)).isEqualTo(35);
         HealthGroupFixture uneven = new HealthGroupFixture(DEFAULTS, UNLIMITED, 0.95, 0.05);
-        uneven.member(1).openNow();
+        uneven.member(1).operator().openNow();
         assertThat(uneven.group.maxCalls(100)).isEqualTo(95);
     }
 
@@ -403,7 +403,7 @@ class HealthGroupStandingTest {
         group.succeed(0, 10);
         assertThat(group.group.room()).as("a ramp of 15").isEqualTo(24);
 
-        group.member(1).openNow();
+        group.member(1).operator().openNow();
         assertThat(group.group.room()).isEqualTo(16);
     }
 
@@ -424,7 +424,7 @@ class HealthGroupStandingTest {
         last.leave();
         assertThat(orders.group.isFull(9)).isFalse();
 
-        orders.member(2).openNow();
+        orders.member(2).operator().openNow();
         assertThat(orders.group.isFull(9)).as("6 permits are left").isTrue();
     }
 
@@ -438,41 +438,41 @@ class HealthGroupStandingTest {
         orders.member(0).overdueEnded();
         assertThat(orders.backend.overdue()).isEqualTo(1);
 
-        orders.member(0).openNow();
-        orders.member(1).openNow();
+        orders.member(0).operator().openNow();
+        orders.member(1).operator().openNow();
         orders.now += SECOND;
-        Objects.requireNonNull(orders.member(0).tryStartProbe(orders.now, 0, false));
-        Probe probe = Objects.requireNonNull(orders.member(1).tryStartProbe(orders.now, 0, false));
-        assertThat(orders.backend.probesUnderWay()).isEqualTo(2);
-        orders.member(1).probeFailed(probe);
-        assertThat(orders.backend.probesUnderWay()).isEqualTo(1);
+        Objects.requireNonNull(orders.member(0).probes().tryStart(orders.now, 0, false));
+        Probe probe = Objects.requireNonNull(orders.member(1).probes().tryStart(orders.now, 0, false));
+        assertThat(orders.backend.probes().underWay()).isEqualTo(2);
+        orders.member(1).probes().failed(probe);
+        assertThat(orders.backend.probes().underWay()).isEqualTo(1);
     }
 
     @Test
     void theNextProbeIsThatOfAnyOpenInstance() {
-        assertThat(orders.backend.nanosToNextProbe()).as("none is open").isZero();
-        orders.member(0).openNow();
+        assertThat(orders.backend.probes().nanosToNext()).as("none is open").isZero();
+        orders.member(0).operator().openNow();
         orders.now += 30 * MILLIS;
-        orders.member(2).openNow();
-        orders.member(1).drain();
-        assertThat(orders.backend.nanosToNextProbe()).isEqualTo(70 * MILLIS);
+        orders.member(2).operator().openNow();
+        orders.member(1).operator().drain();
+        assertThat(orders.backend.probes().nanosToNext()).isEqualTo(70 * MILLIS);
 
-        orders.member(0).halfOpenNow();
+        orders.member(0).operator().halfOpenNow();
 
-        assertThat(orders.backend.nanosToNextProbe())
+        assertThat(orders.backend.probes().nanosToNext())
                 .as("not that of the drained one")
                 .isEqualTo(100 * MILLIS);
     }
 
     @Test
     void aCallerMayServeAsAProbeIfOneInstanceHadNoneForTwoIntervals() {
-        orders.member(1).openNow();
+        orders.member(1).operator().openNow();
         orders.now += 200 * MILLIS - 1;
-        orders.member(0).openNow();
-        assertThat(orders.backend.isLastResortDue(orders.now, 0)).isFalse();
+        orders.member(0).operator().openNow();
+        assertThat(orders.backend.probes().isLastResortDue(orders.now, 0)).isFalse();
 
         orders.now++;
 
-        assertThat(orders.backend.isLastResortDue(orders.now, 0)).isTrue();
+        assertThat(orders.backend.probes().isLastResortDue(orders.now, 0)).isTrue();
     }
 }

@@ -129,7 +129,7 @@ class HealthGroupTest {
     @Test
     void doesNotCountPeersThatAreOut() {
         HealthGroupFixture orders = rowsOnly(3);
-        orders.member(2).openNow();
+        orders.member(2).operator().openNow();
         for (int i = 0; i < 4; i++) {
             orders.group.failed(orders.member(2), FAST, failure(), orders.now);
         }
@@ -192,13 +192,13 @@ class HealthGroupTest {
         Generation call = orders.enter(0);
         BackendFailure overload = new BackendFailure("status-503");
         for (int i = 0; i < 4; i++) {
-            orders.member(0).overloaded(call, overload, orders.now);
+            orders.member(0).role().overloaded(call, overload, orders.now);
         }
         assertThat(orders.state(0)).isEqualTo(State.CLOSED);
         assertThat(orders.backend.rates().getNumberOfFailedCalls()).isZero();
         assertThat(orders.backend.rates().getTotalNumberOfCalls()).isEqualTo(62);
 
-        orders.member(0).overloaded(call, overload, orders.now);
+        orders.member(0).role().overloaded(call, overload, orders.now);
 
         assertThat(orders.state(0)).isEqualTo(State.OPEN);
         assertThat(orders.member(0).why())
@@ -214,7 +214,7 @@ class HealthGroupTest {
         orders.succeed(1, 62);
 
         for (int i = 0; i < 100; i++) {
-            orders.member(0).overloaded(before, failure(), orders.now);
+            orders.member(0).role().overloaded(before, failure(), orders.now);
         }
 
         assertThat(orders.member(0).recent().failuresInARow()).isZero();
@@ -330,7 +330,7 @@ class HealthGroupTest {
         orders.succeed(1, 1);
         assertThat(orders.group.stallCalls(5, sentAt)).isEqualTo(3);
 
-        orders.backend.openNow();
+        orders.backend.operator().openNow();
 
         assertThat(orders.group.stallCalls(5, sentAt)).isEqualTo(5);
     }

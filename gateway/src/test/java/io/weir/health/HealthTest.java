@@ -255,9 +255,9 @@ class HealthTest {
         assertThat(permits.givenBack).isZero();
         assertThat(call.leave()).isTrue();
 
-        health.probeAnswered(probe(), now);
+        health.probes().answered(probe(), now);
         assertThat(health.state()).isEqualTo(State.HALF_OPEN);
-        assertThat(health.maxCalls()).isEqualTo(Integer.MAX_VALUE);
+        assertThat(health.caps().maxCalls()).isEqualTo(Integer.MAX_VALUE);
     }
 
     @Test
@@ -284,10 +284,10 @@ class HealthTest {
     void staysOpenAfterFailedProbes() {
         open();
         for (int i = 0; i < 100; i++) {
-            health.probeFailed(probe());
+            health.probes().failed(probe());
         }
         assertThat(health.state()).isEqualTo(State.OPEN);
-        assertThat(health.probesUnderWay()).isZero();
+        assertThat(health.probes().underWay()).isZero();
     }
 
     @Test
@@ -309,15 +309,15 @@ class HealthTest {
     void startsOneProbePerInterval() {
         open();
         now += 99 * MILLIS;
-        assertThat(health.tryStartProbe(now, 0, false)).isNull();
-        assertThat(health.nanosToNextProbe()).isEqualTo(MILLIS);
+        assertThat(health.probes().tryStart(now, 0, false)).isNull();
+        assertThat(health.probes().nanosToNext()).isEqualTo(MILLIS);
         now += MILLIS;
-        Probe first = Objects.requireNonNull(health.tryStartProbe(now, 0, false));
-        assertThat(health.tryStartProbe(now, 0, false)).isNull();
-        health.probeFailed(first);
+        Probe first = Objects.requireNonNull(health.probes().tryStart(now, 0, false));
+        assertThat(health.probes().tryStart(now, 0, false)).isNull();
+        health.probes().failed(first);
         now += 100 * MILLIS;
 
-        assertThat(health.tryStartProbe(now, 0, false)).isNotNull();
+        assertThat(health.probes().tryStart(now, 0, false)).isNotNull();
     }
 
     /** The stall time is 1 s: a quarter of it is 250 ms. */
@@ -331,11 +331,11 @@ class HealthTest {
         for (; now < end; now += MILLIS) {
             for (int i = underWay.size() - 1; i >= 0; i--) {
                 if (now >= endsAt.get(i)) {
-                    health.probeFailed(underWay.remove(i));
+                    health.probes().failed(underWay.remove(i));
                     endsAt.remove(i);
                 }
             }
-            Probe probe = health.tryStartProbe(now, FAST, false);
+            Probe probe = health.probes().tryStart(now, FAST, false);
             if (probe != null) {
                 startedAt.add(now);
                 underWay.add(probe);
@@ -351,17 +351,17 @@ class HealthTest {
     @Test
     void oneProbeAtATimeIsPatientForLongerEachTime() {
         Health slow = health(settings(Duration.ofSeconds(20), true));
-        slow.openNow();
+        slow.operator().openNow();
         List<Long> patience = new ArrayList<>();
         for (int i = 0; i < 4; i++) {
             now += SECONDS;
-            Probe patient = Objects.requireNonNull(slow.tryStartProbe(now, 0, false));
+            Probe patient = Objects.requireNonNull(slow.probes().tryStart(now, 0, false));
             now += SECONDS;
-            Probe other = Objects.requireNonNull(slow.tryStartProbe(now, 0, false));
+            Probe other = Objects.requireNonNull(slow.probes().tryStart(now, 0, false));
             patience.add(patient.patienceNanos() / SECONDS);
             assertThat(other.patienceNanos()).isEqualTo(2 * SECONDS);
-            slow.probeFailed(patient);
-            slow.probeFailed(other);
+            slow.probes().failed(patient);
+            slow.probes().failed(other);
         }
         assertThat(patience).containsExactly(4L, 8L, 16L, 20L);
     }
@@ -370,31 +370,31 @@ class HealthTest {
     void letsOneCallerAtATimeThroughIfThereIsNoOtherProbe() {
         open();
         now += 199 * MILLIS;
-        assertThat(health.tryStartLastResort(now, 0)).isNull();
+        assertThat(health.probes().tryStartLastResort(now, 0)).isNull();
         now += MILLIS;
-        Probe caller = Objects.requireNonNull(health.tryStartLastResort(now, 0));
+        Probe caller = Objects.requireNonNull(health.probes().tryStartLastResort(now, 0));
         assertThat(caller.patienceNanos()).as("the stall time").isEqualTo(SECONDS);
         now += 900 * MILLIS;
-        assertThat(health.tryStartLastResort(now, 0)).isNull();
+        assertThat(health.probes().tryStartLastResort(now, 0)).isNull();
 
-        health.probeFailed(caller);
+        health.probes().failed(caller);
 
-        assertThat(health.tryStartLastResort(now, 0)).isNotNull();
+        assertThat(health.probes().tryStartLastResort(now, 0)).isNotNull();
     }
 
     @Test
     void aProbeOfAnEarlierOpeningThatFailsChangesNothing() {
         open();
         Probe swallowed = probe();
-        health.probeAnswered(probe(), now);
+        health.probes().answered(probe(), now);
         succeed(100);
         assertThat(health.state()).isEqualTo(State.CLOSED);
 
-        health.probeFailed(swallowed);
-        health.probeAnswered(swallowed, now);
+        health.probes().failed(swallowed);
+        health.probes().answered(swallowed, now);
 
         assertThat(health.state()).isEqualTo(State.CLOSED);
-        assertThat(health.probesUnderWay()).isZero();
+        assertThat(health.probes().underWay()).isZero();
     }
 
     // ---------------------------------------------------------------- half-open
@@ -404,16 +404,16 @@ class HealthTest {
         permits.limit = 8;
         recover();
         assertThat(health.state()).isEqualTo(State.HALF_OPEN);
-        assertThat(health.maxCalls()).isEqualTo(5);
+        assertThat(health.caps().maxCalls()).isEqualTo(5);
 
         succeed(1);
-        assertThat(health.maxCalls()).isEqualTo(6);
+        assertThat(health.caps().maxCalls()).isEqualTo(6);
         succeed(1);
-        assertThat(health.maxCalls()).isEqualTo(7);
+        assertThat(health.caps().maxCalls()).isEqualTo(7);
         succeed(1);
 
         assertThat(health.state()).isEqualTo(State.CLOSED);
-        assertThat(health.maxCalls()).isEqualTo(Integer.MAX_VALUE);
+        assertThat(health.caps().maxCalls()).isEqualTo(Integer.MAX_VALUE);
     }
 
     @Test
@@ -479,16 +479,16 @@ class HealthTest {
         permits.limit = 100;
         recover();
         fail(3);
-        health.probeAnswered(probe(), now);
+        health.probes().answered(probe(), now);
         succeed(4);
-        assertThat(health.maxCalls()).isEqualTo(7);
+        assertThat(health.caps().maxCalls()).isEqualTo(7);
 
         succeed(200);
         now += 11 * SECONDS;
         open();
-        health.probeAnswered(probe(), now);
+        health.probes().answered(probe(), now);
         succeed(4);
-        assertThat(health.maxCalls()).isEqualTo(9);
+        assertThat(health.caps().maxCalls()).isEqualTo(9);
     }
 
     @Test
@@ -496,7 +496,7 @@ class HealthTest {
         for (int i = 0; i < 10; i++) {
             open();
             now += 100 * MILLIS;
-            health.probeAnswered(Objects.requireNonNull(health.tryStartProbe(now, 0, false)), now);
+            health.probes().answered(Objects.requireNonNull(health.probes().tryStart(now, 0, false)), now);
             assertThat(health.state()).isEqualTo(State.HALF_OPEN);
         }
     }
@@ -505,7 +505,7 @@ class HealthTest {
     void ignoresResultsOfCallsThatWereSentBeforeTheOpening() {
         List<Generation> before = enter(30);
         open();
-        health.probeAnswered(probe(), now);
+        health.probes().answered(probe(), now);
         before.forEach(call -> {
             stalled(call, now, now + SECONDS);
             health.failed(call, SECONDS, reset, now);
@@ -523,13 +523,13 @@ class HealthTest {
     @CsvSource({"CLOSED", "OPEN", "HALF_OPEN"})
     void isForcedOpenFromEveryState(State from) {
         enter(from);
-        health.forceOpen();
+        health.operator().forceOpen();
         assertThat(health.state()).isEqualTo(State.FORCED_OPEN);
         assertThat(health.permits(now)).isFalse();
         now += 10 * SECONDS;
-        assertThat(health.tryStartProbe(now, 0, false)).isNull();
+        assertThat(health.probes().tryStart(now, 0, false)).isNull();
 
-        health.release();
+        health.operator().release();
 
         assertThat(health.state()).isEqualTo(State.CLOSED);
         assertThat(health.permits(now)).isTrue();
@@ -539,13 +539,13 @@ class HealthTest {
     @CsvSource({"CLOSED", "OPEN", "HALF_OPEN"})
     void isForcedClosedFromEveryStateAndKeepsObserving(State from) {
         enter(from);
-        health.forceClosed();
+        health.operator().forceClosed();
         fail(100);
         enter(10).forEach(call -> stalled(call, now, now + SECONDS));
 
         assertThat(health.state()).isEqualTo(State.DISABLED);
         assertThat(health.failureRate()).isEqualTo(100);
-        health.release();
+        health.operator().release();
         assertThat(health.failureRate()).as("an empty window").isEqualTo(-1);
     }
 
@@ -574,7 +574,7 @@ class HealthTest {
     @ValueSource(booleans = {true, false})
     void startsClosedWithOtherThresholdsUnlessForced(boolean forced) {
         if (forced) {
-            health.forceOpen();
+            health.operator().forceOpen();
         } else {
             open();
         }
@@ -611,7 +611,7 @@ class HealthTest {
         logger.addAppender(log);
         try {
             fail(25);
-            health.probeAnswered(probe(), now);
+            health.probes().answered(probe(), now);
             now += SECONDS;
             health.permits(now);
             health.permits(now);
@@ -698,12 +698,12 @@ class HealthTest {
 
     private Probe probe() {
         now += SECONDS;
-        return Objects.requireNonNull(health.tryStartProbe(now, 0, false), "no probe is due");
+        return Objects.requireNonNull(health.probes().tryStart(now, 0, false), "no probe is due");
     }
 
     private void recover() {
         open();
-        health.probeAnswered(probe(), now);
+        health.probes().answered(probe(), now);
         permits.givenBack = 0;
     }
 

@@ -189,7 +189,7 @@ class FollowedAddressesTest {
                 .as("a changed instance is no new backend")
                 .isEqualTo(State.OPEN);
         discover("b", "c");
-        backend.health().release();
+        backend.health().operator().release();
         discover("c");
         assertThat(backend.health().state()).isEqualTo(State.CLOSED);
     }

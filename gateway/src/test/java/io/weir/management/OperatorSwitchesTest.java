@@ -155,7 +155,7 @@ class OperatorSwitchesTest {
     void leavesAStateThatWasReachedInAnotherWay() {
         switches.force(orders, "open", "alice", TEN_MINUTES);
         fixture.health.resilience4j().transitionToOpenState();
-        fixture.health.release();
+        fixture.health.operator().release();
         fixture.health.resilience4j().transitionToOpenState();
         assertThat(shown()).isEmpty();
 
@@ -178,7 +178,7 @@ class OperatorSwitchesTest {
         switches.force(orders, "open", "alice", TEN_MINUTES);
         try (ObservedGateway later = new ObservedGateway()) {
             backends = Map.of("orders", later.backend(BackendObserver.NONE));
-            later.health.forceOpen();
+            later.health.operator().forceOpen();
 
             timer.advance(TEN_MINUTES);
 

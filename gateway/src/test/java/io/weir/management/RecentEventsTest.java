@@ -116,8 +116,8 @@ class RecentEventsTest {
             assertThat(instances).allMatch(instance -> instance.health().ejections() == 0);
             assertThat(recentEvents.last()).extracting(Event::kind).containsExactly(Kind.BREAKER_OPENED);
 
-            instances.getFirst().health().drain();
-            instances.getFirst().health().restore();
+            instances.getFirst().health().operator().drain();
+            instances.getFirst().health().operator().restore();
             assertThat(recentEvents.last())
                     .as("the endpoint adds an operator's changes")
                     .extracting(Event::kind)

@@ -263,7 +263,7 @@ class WeirEndpointTest {
         assertState(force("orders", "closed"), "forced-closed", true);
         assertThat(fixture.health.permits(now)).isTrue();
 
-        fixture.health.forceOpen();
+        fixture.health.operator().forceOpen();
         assertState(force("orders", "released"), "closed", false);
         assertThat(fixture.health.permits(now)).isTrue();
     }

@@ -125,11 +125,11 @@ class BackendMetersTest {
         assertState("open", false);
         fixture.health.resilience4j().transitionToHalfOpenState();
         assertState("half-open", false);
-        fixture.health.forceOpen();
+        fixture.health.operator().forceOpen();
         assertState("forced-open", true);
-        fixture.health.forceClosed();
+        fixture.health.operator().forceClosed();
         assertState("forced-closed", true);
-        fixture.health.release();
+        fixture.health.operator().release();
         assertState("closed", false);
     }
 
@@ -138,7 +138,7 @@ class BackendMetersTest {
         fixture.health.overdueBegan();
         fixture.health.resilience4j().transitionToOpenState();
         fixture.clock.addAndGet(TimeUnit.SECONDS.toNanos(1));
-        fixture.health.tryStartProbe(fixture.clock.get(), 0, false);
+        fixture.health.probes().tryStart(fixture.clock.get(), 0, false);
 
         assertThat(value(Meters.CALLS_OVERDUE)).isEqualTo(1);
         assertThat(value(Meters.BREAKER_PROBES)).isEqualTo(1);

@@ -83,7 +83,7 @@ class ExchangeMetersTest {
         fixture.refused(route, ObservedGateway.caller(), Duration.ZERO);
         HttpHeaders malformed = new DefaultHttpHeaders().add("x-request-timeout", "soon");
         fixture.refused(route, ObservedGateway.caller(malformed, null), Duration.ZERO);
-        fixture.health.forceOpen();
+        fixture.health.operator().forceOpen();
         fixture.refused(route, ObservedGateway.caller(), Duration.ZERO);
         fixture.refused(route, ObservedGateway.caller(), Duration.ZERO);
 

@@ -56,7 +56,7 @@ class InstanceMetersTest {
         assertState("b:2", "open");
         assertState("a:1", "closed");
         assertThat(value(Meters.INSTANCE_EJECTIONS, "b:2")).isEqualTo(1);
-        second.health().drain();
+        second.health().operator().drain();
         assertState("b:2", "drained");
         assertThat(value(Meters.INSTANCE_EJECTIONS, "a:1")).isZero();
     }
@@ -68,7 +68,7 @@ class InstanceMetersTest {
         Instance first = instances.all().getFirst();
         first.health().enter(fixture.clock.get(), true);
 
-        first.health().drain();
+        first.health().operator().drain();
 
         assertThat(value(Meters.INSTANCE_IN_FLIGHT, "a:1")).isEqualTo(1);
     }

@@ -110,16 +110,16 @@ class InstancesReloadIT {
 
     @Test
     void keepsWhatAnOperatorHasForced() {
-        backend().health().forceOpen();
+        backend().health().operator().forceOpen();
         reload(new int[] {0, 1});
         assertThat(backend().health().state()).isEqualTo(State.FORCED_OPEN);
         assertThat(instance(1).health().state()).isEqualTo(State.FORCED_OPEN);
         reload(new int[] {1, 2, 3});
         assertThat(instance(3).health().state()).isEqualTo(State.FORCED_OPEN);
-        backend().health().release();
+        backend().health().operator().release();
         assertThat(instance(3).health().state()).isEqualTo(State.CLOSED);
 
-        instance(2).health().forceOpen();
+        instance(2).health().operator().forceOpen();
         reload(new int[] {2});
         assertThat(backend().health().state())
                 .as("an operator has drained one instance")

@@ -445,9 +445,9 @@ class ReloadIT {
     @CsvSource({"true, FORCED_OPEN", "false, DISABLED"})
     void keepsAForcedStateWithChangedSettings(boolean open, CircuitBreaker.State state) {
         if (open) {
-            gateway.backend("orders").health().forceOpen();
+            gateway.backend("orders").health().operator().forceOpen();
         } else {
-            gateway.backend("orders").health().forceClosed();
+            gateway.backend("orders").health().operator().forceClosed();
         }
 
         reloaded(yaml(backend, SMALL, PATIENT.replace("threshold: 60s", "threshold: 50s")));

@@ -319,7 +319,7 @@ public final class TestGateway implements AutoCloseable {
     /** Closes all breakers and clears their windows. */
     public void calm() {
         bean(LiveRoutes.class).get().backends().values().forEach(backend -> {
-            backend.health().release();
+            backend.health().operator().release();
         });
     }
 
@@ -351,7 +351,7 @@ public final class TestGateway implements AutoCloseable {
         assertThat(backend.bulkhead().queued()).as(backend.name() + ": queued").isZero();
         assertThat(backend.streams().inUse()).as(backend.name() + ": streams").isZero();
         assertThat(backend.health().overdue()).as(backend.name() + ": overdue").isZero();
-        assertThat(backend.health().probesUnderWay())
+        assertThat(backend.health().probes().underWay())
                 .as(backend.name() + ": probes")
                 .isZero();
         assertThat(backend.instances().all()).as(backend.name()).allSatisfy(instance -> {

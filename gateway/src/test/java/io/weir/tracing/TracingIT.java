@@ -242,11 +242,11 @@ class TracingIT {
     @Door.Each
     void describesARefusal(Door door) throws Exception {
         String path = door.path("orders", "refused");
-        gateway.backend("orders").health().forceOpen();
+        gateway.backend("orders").health().operator().forceOpen();
         try {
             ask(path, "traceparent: " + traceParent("01"));
         } finally {
-            gateway.backend("orders").health().release();
+            gateway.backend("orders").health().operator().release();
         }
 
         Span server = collector.server(path);

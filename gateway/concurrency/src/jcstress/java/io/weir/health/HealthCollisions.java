@@ -111,7 +111,7 @@ public final class HealthCollisions {
 
         @Actor
         public void open() {
-            health.openNow();
+            health.operator().openNow();
         }
 
         @Arbiter
@@ -135,7 +135,7 @@ public final class HealthCollisions {
 
         @Actor
         public void force() {
-            health.forceClosed();
+            health.operator().forceClosed();
         }
 
         @Actor
@@ -161,7 +161,7 @@ public final class HealthCollisions {
 
         @Actor
         public void force() {
-            health.forceClosed();
+            health.operator().forceClosed();
         }
 
         @Actor
@@ -187,23 +187,23 @@ public final class HealthCollisions {
         private final Probe second = new Probe(schedule, SECOND, false, false);
 
         public ProbeMeetsProbe() {
-            health.openNow();
+            health.operator().openNow();
         }
 
         @Actor
         public void first() {
-            health.probeAnswered(first, SECOND);
+            health.probes().answered(first, SECOND);
         }
 
         @Actor
         public void second() {
-            health.probeAnswered(second, SECOND);
+            health.probes().answered(second, SECOND);
         }
 
         @Arbiter
         public void afterwards(LL_Result r) {
             r.r1 = health.state();
-            r.r2 = health.probesUnderWay();
+            r.r2 = health.probes().underWay();
         }
     }
 
