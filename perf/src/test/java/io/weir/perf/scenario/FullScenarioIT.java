@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.nio.file.Path;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.api.parallel.Isolated;
@@ -11,7 +12,10 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The scenarios at full strength: an hour, on a machine with nothing else to do. */
+/**
+ * The scenarios at full strength, and most runs without a protection: more than an hour, on a machine with
+ * nothing else to do.
+ */
 @Tag("full")
 @EnabledIfSystemProperty(named = "peers", matches = "true")
 @Isolated
@@ -52,8 +56,64 @@ class FullScenarioIT {
                         with more than its share: answered, of its share | ''
                     memory       | memory-guard    | Parallel: the live set grows until the heap is nearly full | ''
                     memory       | memory-headroom | Parallel: refused, while half of the heap is live | ''
+                    overload     | bulkhead circuit-breaker deadline | \
+                        overload: answered 200 within 1 s, of the backend's capacity | \
+                        a full bulkhead opens no breaker; after it: answered 200
+                    hang         | probes          | 100/s: answered 200 from the heal on (median of 1) | ''
+                    hang         | compartments    | 100/s: neighbour: answered 200 during the hang; \
+                        100/s: requests during the hang that wait for the whole deadline | \
+                        100/s: answered 200 from the heal on (median of 1)
                     """)
     void breaksPromisesWithoutProtection(String name, String without, String broken, String perhaps) throws Exception {
         ScenarioIT.assertBroken(ScenarioIT.BUILT, name, without, broken, perhaps);
+    }
+
+    /**
+     * Each case loses its own protection. Uploads that are slow, but alive, may find one of the permits that
+     * the others leave.
+     */
+    @Test
+    void refusesHealthyWorkWithoutProtections() throws Exception {
+        ScenarioIT.assertBroken(
+                ScenarioIT.BUILT,
+                "refusals",
+                "circuit-breaker probes bulkhead slow-call-tolerance slow-caller-compartment forwarded-header-check",
+                """
+                bursts of six: not answered after the heal;
+                deadline of 20 s: first answer after the heal, longest of 1;
+                breaker open, callers a second: 1: refused at once;
+                breaker open, callers a second: 6: refused at once;
+                breaker open, callers a second: 20: refused at once;
+                callers with 500 ms: refused at once from 2 s after a hang on;
+                answers after 1.2 s, deadline of 2 s, 20 callers (slow): answered;
+                300 GETs like WebSocket handshakes: in the backend at once;
+                X-Forwarded-For of any caller, on Kubernetes: route by address;
+                five slow calls a second among fast ones, window of 10: refused;
+                slow uploads, 100: others answered 200""",
+                "slow uploads, 100: slow, but alive: answered 200");
+    }
+
+    /** Each kind of slow callers, and each excess of one caller, loses its own protection. */
+    @Test
+    void callersReachOthersWithoutProtections() throws Exception {
+        ScenarioIT.assertBroken(
+                ScenarioIT.BUILT,
+                "callers",
+                "slow-caller-compartment caller-timeouts client-limits rate-limit frame-budget",
+                """
+                300 heads: longest connection;
+                300 uploads: others answered 200;
+                300 uploads: longest connection;
+                150 readers: others answered 200;
+                300 idle, HTTP/1.1: longest connection;
+                300 idle, HTTP/2: longest connection;
+                150 readers, HTTP/2: others answered 200;
+                one caller, 2000 requests/s: others answered 200;
+                one caller, 2500 connections: others answered 200;
+                one caller, floods of HTTP/2: longest connection""",
+                """
+                150 readers: memory: before, soon, at the end, after;
+                150 readers, HTTP/2: memory: before, soon, at the end, after;
+                one caller, floods of HTTP/2: others answered 200""");
     }
 }
