@@ -5,7 +5,12 @@ import io.netty.channel.ChannelDuplexHandler;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelPromise;
 import io.netty.handler.codec.http2.DefaultHttp2PingFrame;
+import io.netty.handler.codec.http2.Http2CodecUtil;
+import io.netty.handler.codec.http2.Http2Connection;
+import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2FrameCodec;
+import io.netty.handler.codec.http2.Http2FrameListener;
+import io.netty.handler.codec.http2.Http2FrameListenerDecorator;
 import io.netty.handler.codec.http2.Http2PingFrame;
 import io.netty.util.AttributeKey;
 import io.netty.util.concurrent.Future;
@@ -24,6 +29,9 @@ import reactor.netty.NettyPipeline;
  * times as long, at most {@value #MAX_PINGS} times until something else is received: gRPC servers end a
  * connection that sends more.
  *
+ * <p>A connection whose window the backend leaves exhausted for as long is no better: PINGs are answered, but
+ * no body can be sent on it, because of one upload that the backend does not read.
+ *
  * <p>One instance per connection, on its event loop.
  */
 @SuppressWarnings("FutureReturnValueIgnored") // A failed write shows as silence.
@@ -35,16 +43,26 @@ final class SilentConnection extends ChannelDuplexHandler {
     /** Two checks are at least one patience apart. */
     private static final int FIRST_PING = 2;
 
+    /** After these, and one more, the window has been exhausted for two patiences at least. */
+    private static final int EXHAUSTED_CHECKS = 2;
+
     private static final int LONGER = 4;
 
     private final long patienceNanos;
     private final Http2FrameCodec codec;
     /** The checks in a row at which nothing had been received since the one before. */
     private int quietChecks;
+    /** The checks in a row at which the connection's window was exhausted, and had not been widened. */
+    private int exhaustedChecks;
 
     private int checksBeforePing = FIRST_PING;
     private int pings;
     private boolean isPingUnanswered;
+    /** A whole patience has passed since the PING. */
+    private boolean isSilent;
+    /** The connection gets no new calls. */
+    private boolean isAvoided;
+
     private @Nullable Future<?> check;
 
     private SilentConnection(Duration patience, Http2FrameCodec codec) {
@@ -60,8 +78,25 @@ final class SilentConnection extends ChannelDuplexHandler {
     static void watch(Channel connection, Duration patience) {
         Http2FrameCodec codec = connection.pipeline().get(Http2FrameCodec.class);
         if (codec != null) {
-            connection.pipeline().addAfter(NettyPipeline.HttpCodec, NAME, new SilentConnection(patience, codec));
+            SilentConnection watch = new SilentConnection(patience, codec);
+            connection.pipeline().addAfter(NettyPipeline.HttpCodec, NAME, watch);
+            codec.decoder().frameListener(watch.windowListener(codec.decoder().frameListener()));
         }
+    }
+
+    /** The codec passes on no window updates of the connection. */
+    private Http2FrameListener windowListener(Http2FrameListener next) {
+        return new Http2FrameListenerDecorator(next) {
+            @Override
+            public void onWindowUpdateRead(ChannelHandlerContext context, int streamId, int increment)
+                    throws Http2Exception {
+                if (streamId == Http2CodecUtil.CONNECTION_STREAM_ID) {
+                    exhaustedChecks = 0;
+                    received(context);
+                }
+                super.onWindowUpdateRead(context, streamId, increment);
+            }
+        };
     }
 
     /** Whether a connection must get no new calls. Thread-safe. */
@@ -80,16 +115,19 @@ final class SilentConnection extends ChannelDuplexHandler {
 
     @Override
     public void channelRead(ChannelHandlerContext context, Object message) throws Exception {
-        quietChecks = 0;
-        if (isPingUnanswered) {
-            isPingUnanswered = false;
-            context.channel().attr(IS_SILENT).set(null);
-        }
+        received(context);
         if (!(message instanceof Http2PingFrame ping && ping.ack())) {
             pings = 0;
             checksBeforePing = FIRST_PING;
         }
         super.channelRead(context, message);
+    }
+
+    private void received(ChannelHandlerContext context) {
+        quietChecks = 0;
+        isPingUnanswered = false;
+        isSilent = false;
+        judge(context);
     }
 
     private void schedule(ChannelHandlerContext context) {
@@ -102,16 +140,32 @@ final class SilentConnection extends ChannelDuplexHandler {
             return;
         }
         quietChecks++;
+        exhaustedChecks = isExhausted() ? exhaustedChecks + 1 : 0;
         if (isPingUnanswered) {
             // Until the next frame is received.
-            context.channel().attr(IS_SILENT).set(true);
+            isSilent = true;
         } else if (quietChecks >= checksBeforePing && pings < MAX_PINGS) {
             pings++;
             checksBeforePing *= LONGER;
             isPingUnanswered = true;
             context.writeAndFlush(new DefaultHttp2PingFrame(pings));
         }
+        judge(context);
         schedule(context);
+    }
+
+    private void judge(ChannelHandlerContext context) {
+        boolean judgement = isSilent || exhaustedChecks > EXHAUSTED_CHECKS;
+        if (judgement != isAvoided) {
+            isAvoided = judgement;
+            context.channel().attr(IS_SILENT).set(judgement);
+        }
+    }
+
+    /** Whether no byte of a request can be sent, on any stream. */
+    private boolean isExhausted() {
+        Http2Connection connection = codec.connection();
+        return connection.remote().flowController().windowSize(connection.connectionStream()) <= 0;
     }
 
     @Override

@@ -55,6 +55,7 @@ public final class TestHttp2Backend implements AutoCloseable {
     private final AtomicInteger connections = new AtomicInteger();
     private final Channel listening;
     private volatile Behaviour behaviour = Stream::end;
+    private volatile boolean readsBodies = true;
 
     /** Starts a backend on a free port. */
     public TestHttp2Backend() {
@@ -76,6 +77,7 @@ public final class TestHttp2Backend implements AutoCloseable {
                                 .addLast(new Http2MultiplexHandler(new ChannelInitializer<>() {
                                     @Override
                                     protected void initChannel(Channel stream) {
+                                        stream.config().setAutoRead(readsBodies);
                                         stream.pipeline().addLast(new Stream());
                                     }
                                 }));
@@ -89,6 +91,14 @@ public final class TestHttp2Backend implements AutoCloseable {
     /** Sets the behaviour of streams that open from now on. */
     public void behave(Behaviour next) {
         behaviour = next;
+    }
+
+    /**
+     * Whether streams that open from now on read the requests' bodies. One that does not gives no window
+     * back, neither its own nor the connection's.
+     */
+    public void readBodies(boolean reads) {
+        readsBodies = reads;
     }
 
     /** The address, as a backend's {@code uri}. */
@@ -114,6 +124,15 @@ public final class TestHttp2Backend implements AutoCloseable {
         private volatile Http2Headers head;
         private byte[] current = {};
         private int read;
+
+        @Override
+        public void channelActive(ChannelHandlerContext context) {
+            if (!context.channel().config().isAutoRead()) {
+                // The head alone.
+                context.read();
+            }
+            context.fireChannelActive();
+        }
 
         @Override
         public void channelRead(ChannelHandlerContext context, Object message) {
@@ -173,6 +192,16 @@ public final class TestHttp2Backend implements AutoCloseable {
         private TestWebSocket accept(Http2Headers answer) {
             channel.writeAndFlush(new DefaultHttp2HeadersFrame(answer.status("200"), false));
             return TestWebSocket.ofBackend(new Received(), new Sent());
+        }
+
+        /** Reads the request's body; false: it has no end. */
+        public boolean isReadToItsEnd() {
+            try {
+                new Received().readAllBytes();
+                return true;
+            } catch (IOException e) {
+                return false;
+            }
         }
 
         /** Answers without a body. */
