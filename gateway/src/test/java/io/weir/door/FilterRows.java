@@ -145,9 +145,7 @@ final class FilterRows {
                                 "SetRequestHeader=X-Forwarded-Host, elsewhere",
                                 "RemoveRequestHeader=X-Forwarded-Proto",
                                 "AddRequestHeader=Via, 1.1 other",
-                                "AddRequestHeader=Connection, X-A",
-                                "SetRequestHeader=X-Request-Id, other",
-                                "SetRequestHeader=X-Request-Timeout, 1")
+                                "AddRequestHeader=Connection, X-A")
                         .cases(plain, once),
                 row("AddRequestParameter with a blank")
                         .then("AddRequestParameter=a, b c%&=")
