@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.springframework.http.server.PathContainer;
+import org.springframework.http.server.PathContainer.PathSegment;
 import org.springframework.http.server.reactive.ServerHttpRequest;
 import org.springframework.web.util.pattern.PathPattern;
 
@@ -53,8 +54,6 @@ public final class RouteTable {
     /** Indices of the routes that may match any first segment. */
     private final int[] forAnySegment;
 
-    private final int[] all;
-
     /**
      * Indexes routes.
      *
@@ -85,10 +84,6 @@ public final class RouteTable {
         this.bySegment = new HashMap<>();
         indices.forEach((segment, list) -> bySegment.put(segment, array(list)));
         this.forAnySegment = array(any);
-        this.all = new int[entries.size()];
-        for (int i = 0; i < all.length; i++) {
-            all[i] = i;
-        }
     }
 
     /**
@@ -99,7 +94,7 @@ public final class RouteTable {
      */
     Match match(ServerHttpRequest request, String rawPath, WeightedGroups.@Nullable Draw draw) {
         PathContainer path = PathContainer.parsePath(rawPath);
-        for (int index : candidates(rawPath)) {
+        for (int index : candidates(path)) {
             Entry entry = entries.get(index);
             if ((draw == null || weights.choose(entry.id, entry.groups, draw))
                     && entry.matcher.matches(request, path)) {
@@ -113,13 +108,11 @@ public final class RouteTable {
         return entries;
     }
 
-    private int[] candidates(String rawPath) {
-        int end = rawPath.indexOf('/', 1);
-        String segment = end < 0 ? rawPath.substring(Math.min(1, rawPath.length())) : rawPath.substring(1, end);
-        if (segment.indexOf('%') >= 0 || segment.indexOf(';') >= 0) {
-            // Patterns match the decoded segment without its parameters; the index has raw segments.
-            return all;
-        }
+    /** Patterns match the decoded segment without its parameters, and so does the index. */
+    private int[] candidates(PathContainer path) {
+        List<PathContainer.Element> elements = path.elements();
+        boolean isFirst = elements.size() > 1 && elements.get(1) instanceof PathSegment;
+        String segment = isFirst ? ((PathSegment) elements.get(1)).valueToMatch() : "";
         int[] found = bySegment.get(segment);
         return found == null ? forAnySegment : found;
     }

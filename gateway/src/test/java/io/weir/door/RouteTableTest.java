@@ -12,11 +12,15 @@ import io.weir.door.WeightedGroups.Member;
 import io.weir.engine.BackendObserver;
 import io.weir.engine.Route;
 import io.weir.testing.ObservedGateway;
+import java.util.AbstractSet;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Random;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Predicate;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
@@ -153,7 +157,7 @@ class RouteTableTest {
 
     // ---------------------------------------------------------------- segments
 
-    /** The patterns match decoded segments without their parameters; the index has raw ones. */
+    /** The patterns match decoded segments without their parameters. */
     @ParameterizedTest
     @CsvSource({"/orders/1", "/%6Frders/1", "/orders;v=2/1", "/orders;a=b;c/1", "/%6frders;x/1"})
     void findsARouteWhateverTheSegmentLooksLike(String rawPath) {
@@ -161,6 +165,39 @@ class RouteTableTest {
         Match orders = add("/orders/{id}");
 
         assertThat(match(rawPath)).isEqualTo(orders);
+    }
+
+    /** Otherwise each caller could make each request as expensive as there are routes. */
+    @ParameterizedTest
+    @CsvSource({"/orders/1", "/%6Frders/1", "/orders;v=2/1", "/none/1", "/n%6Fne;x/1", "/%2Forders", "/;x/1", "//1"})
+    void triesNoRouteOfAnotherSegment(String rawPath) {
+        AtomicInteger tried = new AtomicInteger();
+        Set<HttpMethod> counting = new AbstractSet<>() {
+            @Override
+            public boolean contains(Object method) {
+                tried.incrementAndGet();
+                return true;
+            }
+
+            @Override
+            public Iterator<HttpMethod> iterator() {
+                return Collections.emptyIterator();
+            }
+
+            @Override
+            public int size() {
+                return 0;
+            }
+        };
+        for (int i = 0; i < 100; i++) {
+            add(
+                    new RouteMatcher(List.of(patterns("/users" + i + "/**")), List.of(counting), List.of(), true),
+                    List.of());
+        }
+        add("/orders/{id}");
+        match(rawPath);
+
+        assertThat(tried).hasValue(0);
     }
 
     @ParameterizedTest
