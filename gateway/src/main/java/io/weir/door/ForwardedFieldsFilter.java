@@ -2,6 +2,7 @@ package io.weir.door;
 
 import io.netty.handler.codec.http.DefaultHttpHeaders;
 import io.netty.handler.codec.http.HttpHeaders;
+import java.util.function.BiConsumer;
 import org.springframework.cloud.gateway.filter.GatewayFilterChain;
 import org.springframework.cloud.gateway.filter.GlobalFilter;
 import org.springframework.core.Ordered;
@@ -15,11 +16,16 @@ import reactor.core.publisher.Mono;
  */
 public final class ForwardedFieldsFilter implements GlobalFilter, Ordered {
 
-    private final GeneralDoor door;
+    private final BiConsumer<ServerWebExchange, HttpHeaders> forwarding;
 
     /** Creates the filter at the beginning of the chain. */
     public ForwardedFieldsFilter(GeneralDoor door) {
-        this.door = door;
+        this((exchange, fields) -> door.request(exchange).inbound().writeForwarded(fields));
+    }
+
+    /** @param forwarding writes the fields for a request among its others */
+    ForwardedFieldsFilter(BiConsumer<ServerWebExchange, HttpHeaders> forwarding) {
+        this.forwarding = forwarding;
     }
 
     @Override
@@ -31,7 +37,7 @@ public final class ForwardedFieldsFilter implements GlobalFilter, Ordered {
     public Mono<Void> filter(ServerWebExchange exchange, GatewayFilterChain chain) {
         HttpHeaders fields = new DefaultHttpHeaders();
         exchange.getRequest().getHeaders().forEach(fields::set);
-        door.request(exchange).inbound().writeForwarded(fields);
+        forwarding.accept(exchange, fields);
         ServerHttpRequest written = exchange.getRequest()
                 .mutate()
                 .headers(head -> {
