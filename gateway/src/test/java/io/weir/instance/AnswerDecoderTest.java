@@ -9,12 +9,15 @@ import io.netty.handler.codec.http.DefaultFullHttpRequest;
 import io.netty.handler.codec.http.HttpClientCodec;
 import io.netty.handler.codec.http.HttpDecoderConfig;
 import io.netty.handler.codec.http.HttpMethod;
+import io.netty.handler.codec.http.HttpObject;
 import io.netty.handler.codec.http.HttpVersion;
 import io.netty.handler.codec.http.LastHttpContent;
 import java.nio.charset.StandardCharsets;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import reactor.netty.NettyPipeline;
 
 /** When the end of an answer is passed on; {@code AnswerBoundaryIT} has the violations over sockets. */
@@ -85,5 +88,24 @@ class AnswerDecoderTest {
         assertThat(hasEnded()).isTrue();
         assertThat(connection.isOpen()).isTrue();
         assertThat(violations.count(Violations.Kind.BYTES_AFTER_ANSWER)).isZero();
+    }
+
+    /**
+     * A field's value with a line feed, such as a text of a caller, must not become two fields.
+     */
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "HTTP/1.1 200 OK\nContent-Length: 3\n\nabc",
+                "HTTP/1.1 200 OK\r\nLocation: /a\nSet-Cookie: a=b\r\nContent-Length: 3\r\n\r\nabc",
+                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\nabc\r\n0\r\n\r\n"
+            })
+    void refusesLinesThatEndWithALineFeedOnly(String answer) {
+        read(answer, false);
+        connection.pipeline().fireChannelReadComplete();
+
+        assertThat(connection.inboundMessages())
+                .anyMatch(message -> message instanceof HttpObject part
+                        && part.decoderResult().isFailure());
     }
 }
