@@ -19,9 +19,11 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.stream.Collectors;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.builder.SpringApplicationBuilder;
@@ -434,12 +436,16 @@ public final class TestGateway implements AutoCloseable {
 
     /** Waits until a backend's breaker has recorded these numbers of calls since {@link #calm()}. */
     public void assertFed(String backend, int calls, int failed, int slow) {
+        // The window forgets calls while a failing assertion waits.
+        Set<List<Integer>> seen = new LinkedHashSet<>();
         await().atMost(PATIENCE).untilAsserted(() -> {
             CircuitBreaker.Metrics fed =
                     backend(backend).health().resilience4j().getMetrics();
-            assertThat(List.of(
-                            fed.getNumberOfBufferedCalls(), fed.getNumberOfFailedCalls(), fed.getNumberOfSlowCalls()))
-                    .as("%s: calls, failed, slow", backend)
+            List<Integer> now =
+                    List.of(fed.getNumberOfBufferedCalls(), fed.getNumberOfFailedCalls(), fed.getNumberOfSlowCalls());
+            seen.add(now);
+            assertThat(now)
+                    .as("%s: calls, failed, slow (all that were seen: %s)", backend, seen)
                     .isEqualTo(List.of(calls, failed, slow));
         });
     }
