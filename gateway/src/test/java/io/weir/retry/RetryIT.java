@@ -47,6 +47,7 @@ class RetryIT extends GatewayTests {
         backend = TestBackend.healthy();
         refusing = UnwillingPort.refusing();
         gateway = TestGateway.setup()
+                .withoutPauses()
                 .backend("orders", backend.uri(), "deadline: 60s", GENEROUS, NEVER_OPENS)
                 .backend(
                         "single",
