@@ -203,7 +203,8 @@ class RoutingConfiguration {
                 recorders,
                 engine::nanoTime,
                 new CompressionMemory(properties.edge().compressionMemory().toBytes()),
-                sharedBuckets.getIfAvailable());
+                sharedBuckets.getIfAvailable(),
+                engine::giveBackPermits);
     }
 
     @Bean(destroyMethod = "close")

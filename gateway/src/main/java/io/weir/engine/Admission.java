@@ -5,6 +5,7 @@ import io.weir.engine.Decision.Step;
 import io.weir.health.Generation;
 import io.weir.health.Health;
 import io.weir.health.Probe;
+import io.weir.health.RouteHealth;
 import io.weir.instance.HashKey;
 import io.weir.instance.Instance;
 import io.weir.instance.Instances;
@@ -13,7 +14,6 @@ import io.weir.limit.Limit.Evidence;
 import io.weir.limit.OverdueCalls;
 import io.weir.limit.Priority;
 import io.weir.limit.QueueingBulkhead;
-import io.weir.limit.TenantKey;
 import io.weir.limit.Tenants;
 import io.weir.outcome.Reason;
 import java.util.concurrent.RejectedExecutionException;
@@ -56,6 +56,9 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
     private final @Nullable RetriedResult retried;
     /** The call's class; one lower for a retry or a fallback. */
     private final Priority priority;
+
+    /** Null: the backend has one route. */
+    private final @Nullable RouteBreaker routeBreaker;
     /** The call's tenant; null: none, or the call has not had to wait. */
     private @Nullable String tenant;
 
@@ -106,6 +109,7 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
         this.bulkhead = backend.bulkhead();
         this.instance = backend.instances().first();
         this.retried = retried;
+        this.routeBreaker = RouteBreaker.of(exchange.record());
         this.wouldRefuseCounted = retried != null;
         Priority own = exchange.priority();
         this.priority = retried == null && !exchange.record().fellBack() ? own : own.lower();
@@ -123,12 +127,7 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
 
     /** Reads the call's tenant; before the call waits, since another thread reads it while the call waits. */
     void readTenant() {
-        Tenants tenants = backend.tenants();
-        if (tenants != null) {
-            String claim = tenants.key().claim();
-            ExchangeRecord record = exchange.record();
-            tenant = claim == null ? record.caller().tenant(tenants.key()) : TenantKey.name(record.callerBy(claim));
-        }
+        tenant = CallerHash.tenant(exchange.record());
     }
 
     private void countTenant(boolean admitted) {
@@ -143,6 +142,9 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
     Decision request(long now) {
         if (!backend.health().permits(now) && isRefusedByBreaker()) {
             return startProbeOfOpenBackend(now) ? admit(now) : refusedByBreaker();
+        }
+        if (routeBreaker != null && routeBreaker.refuses(now) && isRefusedByBreaker()) {
+            return startProbeOfRoute(routeBreaker.health().health(), now) ? admit(now) : refusedByBreaker();
         }
         Refuse full = acquireCaps(now);
         if (full != null) {
@@ -182,8 +184,25 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
      */
     private boolean startProbe(long now) {
         Health health = instance.health();
+        return startProbe(health, ProbeChoice.of(exchange, health.settings()), now);
+    }
+
+    /** As {@link #startProbe}, of a route that is open alone, at one of the instances that are in. */
+    private boolean startProbeOfRoute(Health health, long now) {
+        Instances instances = backend.instances();
+        Instance chosen = instances.isSingle()
+                ? instances.first()
+                : instances.choose(now, exchange.record().tried(), HashKey.NONE, callsUnderWay());
+        if (chosen == null) {
+            return false;
+        }
+        instance = chosen;
+        return startProbe(health, ProbeChoice.ofRoute(exchange, health.settings()), now);
+    }
+
+    private boolean startProbe(Health health, ProbeChoice choice, long now) {
         long usualNanos = usualNanos(now);
-        switch (ProbeChoice.of(exchange, health.settings())) {
+        switch (choice) {
             case SHADOW -> {
                 Probe shadow = health.probes().tryStart(now, usualNanos, false);
                 if (shadow != null) {
@@ -204,9 +223,15 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
      * effect is that refusals which are not enforced are counted.
      */
     boolean isRefusedBeforeReading(long now) {
-        return !backend.health().permits(now)
-                && isRefusedByBreaker()
-                && !ProbeChoice.isDue(exchange, backend.health(), usualNanos(now), now);
+        Health health = backend.health();
+        if (health.permits(now)) {
+            return routeBreaker != null
+                    && routeBreaker.refuses(now)
+                    && isRefusedByBreaker()
+                    && !routeBreaker.isProbeDue(exchange, usualNanos(now), now);
+        }
+        return isRefusedByBreaker()
+                && !ProbeChoice.isDue(ProbeChoice.of(exchange, health.settings()), health, usualNanos(now), now);
     }
 
     /** Whether all permits are in use, and all places in the queue. */
@@ -216,8 +241,12 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
                 && bulkhead.queued() >= bulkhead.queueCapacity();
     }
 
-    /** The breaker's refusal, which counts in its metrics. */
+    /** The refusal of the breaker, which counts in its metrics, or of the route's. */
     Refuse refusedByBreaker() {
+        Refuse ofRoute = routeBreaker != null && backend.health().isIn() ? routeBreaker.refusal() : null;
+        if (ofRoute != null) {
+            return ofRoute;
+        }
         backend.health().refused();
         return Refuse.CIRCUIT_OPEN;
     }
@@ -340,6 +369,20 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
      */
     @Nullable
     HealthEvidence enterBackend(long now) {
+        RouteBreaker route = routeBreaker;
+        if (route != null && probe == null && !route.enter(now) && isRefusedByBreaker()) {
+            return null;
+        }
+        HealthEvidence evidence = enterInstances(now);
+        if (evidence != null) {
+            evidence.countFor(route);
+        } else if (route != null) {
+            route.leave();
+        }
+        return evidence;
+    }
+
+    private @Nullable HealthEvidence enterInstances(long now) {
         if (probe == null) {
             Instances instances = backend.instances();
             if (!instances.isSingle()) {
@@ -654,7 +697,10 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
         Probe started = probe;
         if (started != null) {
             // Without effect if the attempt has reported an outcome.
-            instance.health().probes().failed(started);
+            started.failed();
+        }
+        if (routeBreaker != null) {
+            routeBreaker.leave();
         }
         releaseCaps();
         endDryRun();
@@ -700,7 +746,7 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
         // A call whose permit the breaker has given back hung: the breaker's evidence, not the limit's. A
         // route that hangs while others are answered is no sign of overload, and neither is an instance that
         // fails alone.
-        boolean hung = !ownsPermit || isOfHangingRoute(now) || isOfBadInstance(now);
+        boolean hung = !ownsPermit || isOfHangingRoute(now) || isOfBadInstance(now) || isOfBadRoute(now);
         releaseOverdue();
         backend.limit().ended(now, limitMark, nanos, hung ? Evidence.NONE : evidence);
         if (ownsPermit) {
@@ -714,10 +760,30 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
                 && exchange.record().route().overdue().isHanging(now);
     }
 
+    /**
+     * Gives the bulkhead's permit back before the call ends, if the call is one of this route: it hangs, and
+     * waits on until its deadline without a permit.
+     */
+    void giveBackPermitOf(RouteHealth stalled, long now) {
+        if (holdsPermit
+                && routeBreaker != null
+                && routeBreaker.health() == stalled
+                && backend.settings().enforcement().bulkhead()) {
+            evidence = Evidence.NONE;
+            releasePermit(now, Math.max(0, backendNanos(now)));
+        }
+    }
+
+    private boolean isSignOfOverload() {
+        return evidence != Evidence.ANSWERED && evidence != Evidence.NONE;
+    }
+
+    private boolean isOfBadRoute(long now) {
+        return routeBreaker != null && isSignOfOverload() && routeBreaker.failsAlone(now);
+    }
+
     private boolean isOfBadInstance(long now) {
-        return evidence != Evidence.ANSWERED
-                && evidence != Evidence.NONE
-                && !instance.health().role().isOverloadShared(now);
+        return isSignOfOverload() && !instance.health().role().isOverloadShared(now);
     }
 
     private void endWait(long now, boolean permitted) {

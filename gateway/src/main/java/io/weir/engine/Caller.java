@@ -41,8 +41,8 @@ public interface Caller {
     }
 
     /**
-     * The tenant that the request belongs to; null: none. Called only for a request that has to wait, and
-     * only for a key that is no claim.
+     * The tenant that the request belongs to; null: none. Called for a request that has to wait, and for one
+     * whose result the breaker counts, and only for a key that is no claim.
      */
     default @Nullable String tenant(TenantKey key) {
         return null;

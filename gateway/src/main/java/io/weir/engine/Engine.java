@@ -5,6 +5,7 @@ import io.netty.util.internal.PlatformDependent;
 import io.weir.drain.Drain;
 import io.weir.engine.Decision.Refuse;
 import io.weir.faults.ActiveFaults;
+import io.weir.health.RouteHealth;
 import io.weir.instance.Instance;
 import io.weir.instance.Pool;
 import io.weir.limit.Priority;
@@ -139,6 +140,14 @@ public final class Engine {
      */
     public void leave(Instance opened) {
         inFlightByLoop.values().forEach(exchanges -> exchanges.leave(opened));
+    }
+
+    /**
+     * Gives back the permits of the calls of a route that hangs: they wait for an answer until their
+     * deadlines, and other routes can use their permits. From any thread.
+     */
+    public void giveBackPermits(RouteHealth stalled) {
+        inFlightByLoop.values().forEach(exchanges -> exchanges.giveBackPermits(stalled));
     }
 
     /**

@@ -12,6 +12,7 @@ import io.weir.engine.Decision.Refuse;
 import io.weir.engine.Decision.Retry;
 import io.weir.engine.Decision.Step;
 import io.weir.engine.ExchangePhase.EmptyPhase;
+import io.weir.health.RouteHealth;
 import io.weir.instance.Instance;
 import io.weir.instance.Pool;
 import io.weir.limit.Priority;
@@ -481,6 +482,13 @@ public final class Exchange {
                 }
             }
         });
+    }
+
+    /** The calls of a route hang. On the exchange's event loop. */
+    void routeStalled(RouteHealth stalled) {
+        if (phase instanceof Attempt attempt && !attempt.evidence().isAnswered()) {
+            attempt.admission().giveBackPermitOf(stalled, now());
+        }
     }
 
     /**

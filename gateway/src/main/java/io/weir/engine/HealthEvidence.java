@@ -43,6 +43,9 @@ final class HealthEvidence {
     private final long abandonedNanos;
     private final LimitInForce limit;
     private final ExchangeRecord record;
+    /** The breaker of the call's route; null: the backend has one route, or the call is no evidence. */
+    private @Nullable RouteBreaker routeBreaker;
+
     private boolean isReported;
     private boolean isAnswered;
     private boolean isOverdue;
@@ -101,10 +104,18 @@ final class HealthEvidence {
         return new HealthEvidence(health, null, probe, false, null, exchange, now);
     }
 
+    /** The results of the call are evidence of its route, too. */
+    void countFor(@Nullable RouteBreaker breaker) {
+        routeBreaker = generation == null ? null : breaker;
+    }
+
     /** The final head of the answer has arrived. */
     void answered(long now) {
         if (!isAnswered) {
             isAnswered = true;
+            if (routeBreaker != null) {
+                routeBreaker.answered(now);
+            }
             if (!record.fellBack()) {
                 record.route().overdue().answered(now);
             }
@@ -133,10 +144,14 @@ final class HealthEvidence {
         if (balanced != null) {
             balanced.served(waitedNanos(backendNanos, now), now);
         }
+        int caller = recordOrigin(false, now);
+        if (routeBreaker != null) {
+            routeBreaker.succeeded(backendNanos, caller, now);
+        }
         if (probe == null) {
             health.succeeded(generation, backendNanos, now);
         } else {
-            health.probes().answered(probe, now);
+            probe.answered(now);
         }
     }
 
@@ -148,10 +163,15 @@ final class HealthEvidence {
         if (balanced != null) {
             balanced.failed(waitedNanos(backendNanos, now), now);
         }
+        int caller = recordOrigin(true, now);
+        if (routeBreaker != null) {
+            // First: a route that fails alone opens alone.
+            routeBreaker.failed(backendNanos, failure, caller, now);
+        }
         if (probe == null) {
             health.failed(generation, backendNanos, failure, now);
         } else {
-            health.probes().failed(probe);
+            probe.failed();
         }
     }
 
@@ -166,6 +186,18 @@ final class HealthEvidence {
         } else {
             failed(backendNanos, failure, now);
         }
+    }
+
+    /** Records the route and the caller of an outcome. Returns a hash of the caller. */
+    private int recordOrigin(boolean hasFailed, long now) {
+        if (generation == null) {
+            return 0;
+        }
+        int caller = CallerHash.of(record);
+        RouteBreaker route = routeBreaker;
+        Health backend = record.backend().health();
+        backend.role().routes().record(route == null ? null : route.health(), caller, hasFailed, now);
+        return caller;
     }
 
     /** Whether the gateway itself has paused since the attempt started. */
@@ -190,6 +222,13 @@ final class HealthEvidence {
 
     /** A sign of overload: no failure of the backend, but a single instance that shows it has failed. */
     private void overloaded(long backendNanos, BackendFailure failure, long now) {
+        if (!isReported) {
+            int caller = recordOrigin(true, now);
+            if (routeBreaker != null && routeBreaker.failsAlone(now)) {
+                // A lower limit does not help a route whose siblings are answered well.
+                routeBreaker.failed(backendNanos, failure, caller, now);
+            }
+        }
         if (balanced != null && !isReported) {
             balanced.failed(waitedNanos(backendNanos, now), now);
             health.role().overloaded(generation, failure, now);
@@ -200,7 +239,7 @@ final class HealthEvidence {
     /** The attempt is no evidence. */
     void ignored() {
         if (begins() && probe != null) {
-            health.probes().failed(probe);
+            probe.failed();
         }
     }
 
@@ -265,6 +304,10 @@ final class HealthEvidence {
             stallRoute(now);
         }
         long silentSince = sentAt + Math.max(0, waitedNanos - stallNanos);
+        if (routeBreaker != null) {
+            // First: a route that hangs alone opens alone.
+            routeBreaker.stalled(sentAt, silentSince, now);
+        }
         health.stalled(sent, sentAt, silentSince, judgedSince, now);
         judgedSince = silentSince;
         long answeredAt = sent.lastAnswerAt();

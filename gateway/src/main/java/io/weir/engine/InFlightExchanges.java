@@ -1,6 +1,7 @@
 package io.weir.engine;
 
 import io.netty.channel.EventLoop;
+import io.weir.health.RouteHealth;
 import io.weir.instance.Instance;
 import io.weir.instance.Pool;
 import io.weir.overload.LoopPauses;
@@ -79,6 +80,19 @@ final class InFlightExchanges {
             });
         } catch (RejectedExecutionException e) {
             log.debug("Nothing to move on a stopped event loop", e);
+        }
+    }
+
+    /** Gives back the permits of the calls of a route that hangs. From any thread. */
+    void giveBackPermits(RouteHealth stalled) {
+        try {
+            loop.execute(() -> {
+                for (Exchange exchange = first; exchange != null; exchange = exchange.next) {
+                    exchange.routeStalled(stalled);
+                }
+            });
+        } catch (RejectedExecutionException e) {
+            log.debug("No permits to give back on a stopped event loop", e);
         }
     }
 

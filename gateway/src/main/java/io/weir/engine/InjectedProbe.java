@@ -46,19 +46,19 @@ final class InjectedProbe {
         switch (fault.type()) {
             case ABORT -> {
                 if (isGood.test(fault.order().status())) {
-                    instance.health().probes().answered(probe, nanoClock.getAsLong());
+                    probe.answered(nanoClock.getAsLong());
                 } else {
-                    instance.health().probes().failed(probe);
+                    probe.failed();
                 }
             }
-            case RESET -> instance.health().probes().failed(probe);
-            case HANG -> giveUpLater(instance, probe, loop);
+            case RESET -> probe.failed();
+            case HANG -> giveUpLater(probe, loop);
             case LATENCY -> {
                 long latencyNanos = latencyNanos(fault);
                 if (latencyNanos < probe.patienceNanos()) {
                     later(loop, () -> sender.send(instance, request, probe), latencyNanos);
                 } else {
-                    giveUpLater(instance, probe, loop);
+                    giveUpLater(probe, loop);
                 }
             }
             case TRUNCATE -> throw new IllegalStateException("fault: truncate (expected: one before the body)");
@@ -117,8 +117,8 @@ final class InjectedProbe {
         return latency == null ? 0 : latency.toNanos();
     }
 
-    private static void giveUpLater(Instance instance, Probe probe, EventLoop loop) {
-        later(loop, () -> instance.health().probes().failed(probe), probe.patienceNanos());
+    private static void giveUpLater(Probe probe, EventLoop loop) {
+        later(loop, probe::failed, probe.patienceNanos());
     }
 
     @SuppressWarnings("FutureReturnValueIgnored") // Only the end of the event loop cancels it.

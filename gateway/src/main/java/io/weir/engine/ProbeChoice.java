@@ -46,9 +46,15 @@ enum ProbeChoice {
         };
     }
 
+    /** The choice for a request of a route that is open alone: a health path says nothing about a route. */
+    static ProbeChoice ofRoute(Exchange exchange, HealthSettings settings) {
+        ProbeChoice choice = of(exchange, settings);
+        return choice != NONE ? choice : isCopyable(exchange) ? SHADOW : LAST_RESORT;
+    }
+
     /** Whether the request itself would be the probe now. */
-    static boolean isDue(Exchange exchange, Health health, long usualNanos, long now) {
-        return switch (of(exchange, health.settings())) {
+    static boolean isDue(ProbeChoice choice, Health health, long usualNanos, long now) {
+        return switch (choice) {
             case SHADOW, NONE -> false;
             case CALLER -> health.probes().nanosToNext() == 0;
             case LAST_RESORT -> health.probes().isLastResortDue(now, usualNanos);
@@ -85,7 +91,7 @@ enum ProbeChoice {
                     exchange.loop(),
                     engine.nanoClock());
         } catch (RuntimeException e) {
-            instance.health().probes().failed(probe);
+            probe.failed();
             log.error("Shadow probe of backend {} failed inside the gateway", backend.name(), e);
         }
     }

@@ -79,7 +79,7 @@ record ProbeRequest(HttpMethod method, String target, HttpHeaders head, ByteBuf 
             Disposable timeout = Schedulers.parallel()
                     .schedule(
                             () -> {
-                                health.probes().failed(probe);
+                                probe.failed();
                                 call.giveUp();
                             },
                             probe.patienceNanos(),
@@ -102,17 +102,17 @@ record ProbeRequest(HttpMethod method, String target, HttpHeaders head, ByteBuf 
 
         @Override
         public void good() {
-            health.probes().answered(probe, nanoClock.getAsLong());
+            probe.answered(nanoClock.getAsLong());
         }
 
         @Override
         public void bad(String why) {
-            health.probes().failed(probe);
+            probe.failed();
         }
 
         @Override
         public void failed(Throwable failure) {
-            health.probes().failed(probe);
+            probe.failed();
         }
     }
 }

@@ -3,6 +3,8 @@ package io.weir.engine;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.weir.engine.Decision.Refuse;
 import io.weir.faults.InjectedFault;
+import io.weir.health.Health;
+import io.weir.health.RouteHealth;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
@@ -20,9 +22,7 @@ final class Refusals {
         Reason reason = refuse.reason();
         if (reason.isShedding()) {
             return new Refusal(
-                    reason,
-                    refuse.detail(),
-                    RetryAfter.millis(retryAfterNanos(reason, record.backend()), engine.random()));
+                    reason, refuse.detail(), RetryAfter.millis(retryAfterNanos(reason, record), engine.random()));
         }
         InjectedFault fault = record.fault();
         if (reason == Reason.FAULT_INJECTED && fault != null) {
@@ -54,9 +54,14 @@ final class Refusals {
     }
 
     /** The expected time until another request has a chance. */
-    private static long retryAfterNanos(Reason reason, Backend backend) {
+    private static long retryAfterNanos(Reason reason, ExchangeRecord record) {
+        Backend backend = record.backend();
         return switch (reason) {
-            case CIRCUIT_OPEN -> backend.health().probes().nanosToNext();
+            case CIRCUIT_OPEN -> {
+                RouteHealth route = record.fellBack() ? null : record.route().health();
+                Health refusing = route == null || !backend.health().isIn() ? backend.health() : route.health();
+                yield refusing.probes().nanosToNext();
+            }
             case BULKHEAD_FULL, QUEUE_TIMEOUT, QUEUE_EVICTED -> {
                 QueueingBulkhead bulkhead = backend.bulkhead();
                 // The time in which the backend, with all permits in use, serves the whole queue.

@@ -4,6 +4,7 @@ import io.weir.access.AddressRule;
 import io.weir.authentication.AuthenticationRule;
 import io.weir.fallback.Fallback;
 import io.weir.health.ProbeMode;
+import io.weir.health.RouteHealth;
 import io.weir.limit.OverdueCalls;
 import io.weir.limit.Priority;
 import io.weir.limit.QueueingBulkhead;
@@ -27,6 +28,7 @@ import org.jspecify.annotations.Nullable;
  * @param observer receives every exchange of the route
  * @param overdue the calls of the route that its backend leaves unanswered
  * @param inFlight the exchanges in flight on this route
+ * @param health the health of the route; null: the backend has no other route
  * @param usualTime the usual time of the route's calls in the backend
  * @param probe the requests that serve as probes of an open breaker; null: the backend's setting
  * @param priority the class of the route's calls, unless a trusted proxy sets another one
@@ -46,6 +48,7 @@ public record Route(
         RouteObserver observer,
         OverdueCalls overdue,
         InFlightCounter inFlight,
+        @Nullable RouteHealth health,
         UsualTime usualTime,
         @Nullable ProbeMode probe,
         Priority priority,

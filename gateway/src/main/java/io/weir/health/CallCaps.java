@@ -41,6 +41,25 @@ public final class CallCaps {
         }
     }
 
+    /** Enters a call of a route, unless its ramp is full. */
+    @Nullable
+    Generation enterBelowRamp(long now) {
+        while (true) {
+            HealthState seen = machine.settle(now);
+            Generation generation = seen.generation();
+            if (generation == null) {
+                return null;
+            }
+            int most = seen instanceof HalfOpen ramp ? ramp.ramp() : Integer.MAX_VALUE;
+            if (generation.enterBelow(most)) {
+                return generation;
+            }
+            if (!generation.isClosed()) {
+                return null;
+            }
+        }
+    }
+
     /** The limit on calls that the state sets; {@link Integer#MAX_VALUE}: none. */
     public int maxCalls() {
         boolean isEnforced = machine.settings().breaker().enforce();

@@ -24,6 +24,11 @@ public final class GroupRole {
         this.operator = operator;
     }
 
+    /** The routes of a backend, and the origins of its outcomes. Of any other health: unused. */
+    public BackendRoutes routes() {
+        return machine.routes();
+    }
+
     /** The instance fails, and its peers do not. */
     void eject(String why, long now) {
         if (machine.present() instanceof Closed closed) {

@@ -5,6 +5,7 @@ import io.github.resilience4j.core.metrics.Snapshot;
 import io.weir.health.HealthState.Drained;
 import io.weir.health.HealthState.Open;
 import java.util.function.DoubleSupplier;
+import java.util.function.LongPredicate;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -72,7 +73,7 @@ public final class Health {
      */
     public Health(
             String name, HealthSettings settings, Permits compartment, LongSupplier nanoClock, DoubleSupplier random) {
-        this(name, "backend " + name, settings, compartment, nanoClock, random);
+        this(name, "backend " + name, settings, compartment, null, nanoClock, random);
     }
 
     /**
@@ -91,17 +92,18 @@ public final class Health {
             LongSupplier nanoClock,
             DoubleSupplier random) {
         return new Health(
-                name, "instance " + address + " of backend " + name, settings, compartment, nanoClock, random);
+                name, "instance " + address + " of backend " + name, settings, compartment, null, nanoClock, random);
     }
 
-    private Health(
+    Health(
             String name,
             String subject,
             HealthSettings settings,
             Permits compartment,
+            @Nullable LongPredicate routeVeto,
             LongSupplier nanoClock,
             DoubleSupplier random) {
-        this.machine = new StateMachine(this, subject, settings, compartment, membership, nanoClock, random);
+        this.machine = new StateMachine(this, subject, settings, compartment, membership, routeVeto, nanoClock, random);
         this.outcomes = new OutcomeJudge(this, machine);
         this.stalls = new StallDetector(machine);
         this.probes = new OpenProbes(machine);
@@ -149,7 +151,7 @@ public final class Health {
         }
     }
 
-    /** The backend has sent the final head of an answer to a call, with any status. */
+    /** The backend has sent the final head of an answer to a call. */
     public void answered(@Nullable Generation generation, long now) {
         if (generation != null) {
             generation.answered(now);
@@ -163,8 +165,7 @@ public final class Health {
     /**
      * A call was answered well.
      *
-     * @param generation the call's generation; null: the breaker was open and is not enforced, so the call is
-     *     no evidence
+     * @param generation the call's generation; null: the breaker was open, and the call is no evidence
      * @param backendNanos the time that the call spent in the backend
      */
     public void succeeded(@Nullable Generation generation, long backendNanos, long now) {
@@ -256,10 +257,7 @@ public final class Health {
         return machine.present() instanceof Open open && open.isHeldByCheck();
     }
 
-    /**
-     * Whether the instance is open, and the calls that were under way at the opening may hang. If only a
-     * failed health check or an operator keeps it out, it still answers them.
-     */
+    /** Whether the instance is open, and its calls may hang: not if only a check keeps it out. */
     public boolean hasHangingCalls() {
         return machine.present() instanceof Open open && open.hasHangingCalls();
     }

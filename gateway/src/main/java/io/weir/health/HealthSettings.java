@@ -46,6 +46,11 @@ public record HealthSettings(CircuitBreakerProperties breaker, RecoveryPropertie
         return countsCalls(breaker) ? Math.min(MINIMUM_CALLS, slidingWindowSize()) : MINIMUM_CALLS;
     }
 
+    /** The calls whose results the rates are of, at most. */
+    int lastCalls() {
+        return countsCalls() ? slidingWindowSize() : Integer.MAX_VALUE;
+    }
+
     boolean countsCalls() {
         return countsCalls(breaker);
     }

@@ -21,7 +21,7 @@ public final class OpenProbes {
      */
     public @Nullable Probe tryStart(long now, long usualNanos, boolean isCallers) {
         return machine.present() instanceof Open open
-                ? open.probes().tryStart(now, patienceNanos(usualNanos), !isCallers)
+                ? owned(open.probes().tryStart(now, patienceNanos(usualNanos), !isCallers))
                 : null;
     }
 
@@ -33,7 +33,7 @@ public final class OpenProbes {
      */
     public @Nullable Probe tryStartLastResort(long now, long usualNanos) {
         return machine.present() instanceof Open open
-                ? open.probes().tryStartLastResort(now, patienceNanos(usualNanos))
+                ? owned(open.probes().tryStartLastResort(now, patienceNanos(usualNanos)))
                 : null;
     }
 
@@ -45,8 +45,12 @@ public final class OpenProbes {
      */
     public @Nullable Probe tryStartRare(long now, long usualNanos) {
         return machine.present() instanceof Open open
-                ? open.probes().tryStartRare(now, open.since(), patienceNanos(usualNanos))
+                ? owned(open.probes().tryStartRare(now, open.since(), patienceNanos(usualNanos)))
                 : null;
+    }
+
+    private @Nullable Probe owned(@Nullable Probe started) {
+        return started == null ? null : started.ownedBy(this);
     }
 
     private long patienceNanos(long usualNanos) {

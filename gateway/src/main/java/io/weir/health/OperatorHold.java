@@ -47,6 +47,7 @@ public final class OperatorHold {
             group.releaseAll();
         }
         machine.replace(machine.fresh("released by an operator"));
+        machine.routes().release();
         if (group != null) {
             // The instances may have opened before the backend was released.
             group.changed(null);

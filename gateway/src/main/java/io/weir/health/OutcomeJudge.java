@@ -82,7 +82,7 @@ final class OutcomeJudge {
                 ramp.window().record(backendNanos, Outcome.ERROR);
                 ramp.failed(now);
                 tellPeers(backendNanos, failure, now);
-                if (ramp.isFailing(machine.settings().breaker().failureRateThreshold())) {
+                if (ramp.isFailing(machine.settings().breaker().failureRateThreshold()) && !isOthers(now)) {
                     machine.open(ramp, false, "failing, " + ramp.counts() + ": " + failure.getMessage(), now);
                 }
             }
@@ -132,6 +132,11 @@ final class OutcomeJudge {
         }
     }
 
+    /** Whether the failures of a ramp are those of single routes, or of few callers. */
+    private boolean isOthers(long now) {
+        return !machine.isRoute() && machine.isVetoed(now);
+    }
+
     private boolean isSlow(long backendNanos) {
         return backendNanos >= machine.settings().slowNanos();
     }
@@ -145,7 +150,8 @@ final class OutcomeJudge {
         }
         if (rates.getNumberOfFailedCalls() > 0
                 && rates.getFailureRate() >= breaker.failureRateThreshold()
-                && machine.membership().isForItToOpen(health, false, breaker.failureRateThreshold(), now)) {
+                && machine.membership().isForItToOpen(health, false, breaker.failureRateThreshold(), now)
+                && !machine.isVetoed(now)) {
             String why = "failing, %d of %d calls failed%s"
                     .formatted(rates.getNumberOfFailedCalls(), calls, last == null ? "" : ": " + last.getMessage());
             machine.open(closed, false, why, now);

@@ -1,10 +1,11 @@
 package io.weir.health;
 
 import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
 
 /**
- * A request that finds out whether a backend has recovered. {@link OpenProbes#answered} or {@link
- * OpenProbes#failed} ends it; only the first call counts.
+ * A request that finds out whether a backend, an instance or a route has recovered. {@link #answered} or
+ * {@link #failed} ends it; only the first call counts.
  */
 public final class Probe {
 
@@ -13,6 +14,8 @@ public final class Probe {
     private final boolean isPatient;
     private final boolean isLastResort;
     private final AtomicBoolean ended = new AtomicBoolean();
+    /** Set before the probe is handed out. */
+    private @Nullable OpenProbes owner;
 
     Probe(ProbeSchedule schedule, long patienceNanos, boolean isPatient, boolean isLastResort) {
         this.schedule = schedule;
@@ -32,6 +35,23 @@ public final class Probe {
 
     boolean isLastResort() {
         return isLastResort;
+    }
+
+    Probe ownedBy(OpenProbes probes) {
+        owner = probes;
+        return this;
+    }
+
+    /** The probe was answered well. It may have been started in an earlier opening. */
+    public void answered(long now) {
+        if (owner != null) {
+            owner.answered(this, now);
+        }
+    }
+
+    /** The probe failed, or was given up. That changes no state: the breaker is open already. */
+    public void failed() {
+        end();
     }
 
     /** Gives the probe's place back. False: it has ended before. */

@@ -13,6 +13,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.DoubleSupplier;
+import java.util.function.LongPredicate;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -47,6 +48,11 @@ final class StateMachine {
     private final AtomicLong ejections = new AtomicLong();
 
     private volatile HealthSettings settings;
+    /** Whether calls that fail do not open the breaker now. */
+    private final LongPredicate veto;
+
+    private final boolean isRoute;
+    private final BackendRoutes routes;
     private volatile Runnable whenOpened = () -> {};
     private volatile TransitionListener whenChanged = (from, to, why, isWithPeers) -> {};
 
@@ -56,6 +62,7 @@ final class StateMachine {
             HealthSettings settings,
             Permits compartment,
             GroupMembership membership,
+            @Nullable LongPredicate routeVeto,
             LongSupplier nanoClock,
             DoubleSupplier random) {
         this.health = health;
@@ -63,6 +70,9 @@ final class StateMachine {
         this.settings = settings;
         this.compartment = compartment;
         this.membership = membership;
+        this.routes = new BackendRoutes(this);
+        this.isRoute = routeVeto != null;
+        this.veto = routeVeto == null ? routes::areOthersWell : routeVeto;
         this.nanoClock = nanoClock;
         this.random = random;
         this.state = new AtomicReference<>(fresh("the start"));
@@ -87,12 +97,39 @@ final class StateMachine {
         return membership;
     }
 
+    /** The routes of a backend, and the origins of its outcomes. Of any other health: unused. */
+    BackendRoutes routes() {
+        return routes;
+    }
+
+    /** Whether the state is that of a route. */
+    boolean isRoute() {
+        return isRoute;
+    }
+
     long now() {
         return nanoClock.getAsLong();
     }
 
     long ejections() {
         return ejections.get();
+    }
+
+    /**
+     * Whether calls that fail do not open the breaker now: they are those of single routes, or of few
+     * callers.
+     */
+    boolean isVetoed(long now) {
+        return veto.test(now);
+    }
+
+    /**
+     * A health of a route of this backend.
+     *
+     * @param routeVeto as {@link #isVetoed}
+     */
+    Health ofRoute(String route, Permits permits, LongPredicate routeVeto) {
+        return new Health(route, "route " + route + " of " + subject, settings, permits, routeVeto, nanoClock, random);
     }
 
     void whenOpened(Runnable action) {
@@ -107,6 +144,7 @@ final class StateMachine {
     HealthSettings configure(HealthSettings next) {
         HealthSettings before = settings;
         settings = next;
+        routes.configure(next);
         return before;
     }
 
@@ -251,6 +289,9 @@ final class StateMachine {
         boolean isWithPeers = group != null && group.isOpeningAll();
         if (to instanceof Open && !isWithPeers) {
             ejections.incrementAndGet();
+        }
+        if (to instanceof Open && from.generation() != null) {
+            routes.backendOpened();
         }
         report(from.word(), to);
         if (group != null && from.word() != to.word()) {

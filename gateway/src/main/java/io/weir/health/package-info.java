@@ -53,6 +53,27 @@
  * in. The time-outs and 503s of one instance are evidence for the limit only if at least half of its peers
  * fail calls, too: otherwise a few of them lower the limit of the whole backend.
  *
+ * <p><b>A route is not the backend.</b> The outcomes of a backend are kept with their origins: the route and
+ * the caller of each of the last 128 calls ({@link io.weir.health.OutcomeSpread}). If the rate reaches the
+ * threshold, and the failures are those of some routes while others are answered well, the backend stays
+ * closed, and each route that fails opens by its own window ({@link io.weir.health.RouteHealth}). Such a
+ * route has a {@code Health} of its own with probes and a ramp; calls above its ramp are refused, since a
+ * route has no queue. A route hangs if its calls, all sent after its last answer, have waited for the stall
+ * duration while the backend has answered other calls; then its calls give their permits back, so that other
+ * routes have the whole limit. Its time-outs and 503s are evidence against the route although the limit would
+ * absorb them, and none for the limit: a lower limit does not help a route whose siblings are answered well.
+ * Only good answers count that came after the failures began, and so many that luck does not explain them.
+ * So routes that fail alike open the backend as early as one route would. Its opening judges all evidence so
+ * far: the routes then start afresh, except one that is open. At most 64 routes of a backend are told apart;
+ * the others share one state. A backend with one route has none of this.
+ *
+ * <p><b>A caller is not the backend.</b> The same origins show whether the failures are those of one caller:
+ * without the caller that fails most, the others fail less than half as often as the threshold demands. Or
+ * those of a few: each caller counts as at most the sixteenth part of the calls. Then nothing opens, since
+ * anybody who finds a request that fails could close the backend for all. If half of all callers fail, or the
+ * only one does, the backend opens. A caller is an address, of IPv6 a network, or the tenant where
+ * {@code fairness.key} is configured. Callers are told apart by a hash with 64 values.
+ *
  * <p><b>Drained by hand.</b> An operator takes an instance out with {@link
  * io.weir.health.OperatorHold#drain}. This is a state of its own, and not a forced one: a forced state
  * belongs to the backend, and an operator who forces and releases the backend must not return an instance

@@ -14,11 +14,9 @@ import io.weir.cors.CorsProperties;
 import io.weir.cors.CorsRule;
 import io.weir.door.AnswerRules;
 import io.weir.door.BackendRoutingFilter;
-import io.weir.door.CompiledRoute;
 import io.weir.door.FrontDoor;
 import io.weir.door.RouteAnswers;
 import io.weir.door.RouteCompiler;
-import io.weir.door.RouteMatcher;
 import io.weir.door.RouteTable;
 import io.weir.door.RouteView;
 import io.weir.door.Routes;
@@ -30,6 +28,7 @@ import io.weir.engine.Route;
 import io.weir.engine.RouteObserver;
 import io.weir.fallback.Fallback;
 import io.weir.fallback.FallbackProperties;
+import io.weir.health.RouteHealth;
 import io.weir.instance.HashKey;
 import io.weir.limit.OverdueCalls;
 import io.weir.limit.Priority;
@@ -62,9 +61,6 @@ import org.springframework.cloud.gateway.route.RouteDefinition;
  */
 public final class RoutesFactory {
 
-    /** Only Spring Cloud Gateway can match a route that was created in code: it may match any request. */
-    private static final RouteMatcher ANY_REQUEST = new RouteMatcher(List.of(), List.of(), List.of(), false);
-
     private static final RouteProperties DEFAULTS = new RouteProperties(
             null, Mode.REQUEST, null, null, null, null, null, null, null, Priority.NORMAL, false, null, null, null);
 
@@ -74,6 +70,7 @@ public final class RoutesFactory {
     private final LongSupplier nanoClock;
     private final CompressionMemory compressionMemory;
     private final @Nullable SharedBuckets sharedBuckets;
+    private final Consumer<RouteHealth> onStalled;
     /** The most recent plan; guarded by this. */
     private @Nullable Plan lastPlan;
 
@@ -83,6 +80,7 @@ public final class RoutesFactory {
      * @param nanoClock the clock of rate limits
      * @param compressionMemory limits the compressions of all routes
      * @param sharedBuckets the counter of rate limits that all gateways share; null: none
+     * @param onStalled receives each route that opens since its calls hang; must not block
      */
     public RoutesFactory(
             GeneralRoutesFactory generalRoutes,
@@ -90,13 +88,15 @@ public final class RoutesFactory {
             RouteRecorders recorders,
             LongSupplier nanoClock,
             CompressionMemory compressionMemory,
-            @Nullable SharedBuckets sharedBuckets) {
+            @Nullable SharedBuckets sharedBuckets,
+            Consumer<RouteHealth> onStalled) {
         this.generalRoutes = generalRoutes;
         this.compiler = compiler;
         this.recorders = recorders;
         this.nanoClock = nanoClock;
         this.compressionMemory = compressionMemory;
         this.sharedBuckets = sharedBuckets;
+        this.onStalled = onStalled;
     }
 
     /** The compressions of all routes that are under way. */
@@ -114,45 +114,6 @@ public final class RoutesFactory {
 
         private Plan(GeneralRoutesFactory.Result general) {
             this.general = general;
-        }
-    }
-
-    private record PlannedRoute(RouteSource source, RouteCompiler.@Nullable Compilation compilation) {
-
-        /** The reason why the general door serves the route; null: the compiled door serves it. */
-        @Nullable
-        String whyGeneral() {
-            String scheme = source.uri().getScheme();
-            if (!BackendRoutingFilter.SCHEME.equals(scheme)) {
-                return "leads to " + scheme + "://, not to a backend";
-            }
-            return compilation == null ? "made in code" : compilation.why();
-        }
-
-        RouteTable.Entry entry(@Nullable Route route, boolean compiled, boolean preservePath, AnswerRules answers) {
-            if (compilation == null) {
-                return new RouteTable.Entry(source.id(), ANY_REQUEST, List.of(), null);
-            }
-            List<String> groups = compilation.weights().stream()
-                    .map(WeightedGroups.Member::group)
-                    .toList();
-            if (!compiled || route == null) {
-                return new RouteTable.Entry(source.id(), compilation.matcher(), groups, null);
-            }
-            return new RouteTable.Entry(
-                    source.id(),
-                    compilation.matcher(),
-                    groups,
-                    new CompiledRoute(
-                            route,
-                            compilation.matcher(),
-                            compilation.path(),
-                            compilation.usesPathVariables(),
-                            compilation.request(),
-                            compilation.response(),
-                            compilation.preserveHost(),
-                            preservePath,
-                            answers));
         }
     }
 
@@ -219,6 +180,8 @@ public final class RoutesFactory {
         /** The observers that the routes in force do not use. */
         private final List<RouteObserver> newObservers = new ArrayList<>();
 
+        private final RouteHealths healths = new RouteHealths(onStalled);
+
         Creation(
                 Map<String, RouteProperties> properties,
                 AuthenticationProperties authentication,
@@ -235,6 +198,9 @@ public final class RoutesFactory {
         }
 
         Routes routes(Plan plan) {
+            plan.routes.forEach(
+                    one -> healths.add(one.source().id(), backend(one.source().uri())));
+            changesInPlace.accept(() -> healths.apply(backends.values()));
             List<RouteTable.Entry> entries = new ArrayList<>();
             Map<String, Route> byId = new LinkedHashMap<>();
             List<RouteView> views = new ArrayList<>();
@@ -326,6 +292,7 @@ public final class RoutesFactory {
                     observer(id, backend, door, limit, rateLimiter, old == null ? null : old.observer()),
                     known == null ? new OverdueCalls() : known.overdue(),
                     new InFlightCounter(),
+                    healths.of(id, backend),
                     known == null ? new UsualTime() : known.usualTime(),
                     own.probe() == null ? null : own.probe().mode(),
                     own.priority(),

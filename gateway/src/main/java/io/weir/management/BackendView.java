@@ -41,6 +41,7 @@ import org.jspecify.annotations.Nullable;
  * @param instances the instances; null: the backend has one address
  * @param check the health check of a backend with one address; null: none is configured, or the backend has
  *     several instances, each with its own
+ * @param openRoutes the routes that are refused alone while others of the backend are answered; null: none
  * @param changes the changes of operators that are in force
  */
 public record BackendView(
@@ -57,6 +58,7 @@ public record BackendView(
         @Nullable DryRun dryRun,
         @Nullable List<InstanceView> instances,
         @Nullable CheckView check,
+        @Nullable List<OpenRoute> openRoutes,
         List<OperatorChangeView> changes) {
 
     private static final double NANOS_PER_MILLI = 1e6;
@@ -297,6 +299,21 @@ public record BackendView(
         }
     }
 
+    /**
+     * A route whose own breaker is open or half-open.
+     *
+     * @param route the route's id; {@code (others)}: those beyond the 64 that are told apart
+     */
+    public record OpenRoute(String route, BreakerView breaker) {
+
+        static @Nullable List<OpenRoute> of(Health backend) {
+            List<OpenRoute> open = backend.role().routes().notClosed().stream()
+                    .map(one -> new OpenRoute(one.id(), BreakerView.of(one.health())))
+                    .toList();
+            return open.isEmpty() ? null : open;
+        }
+    }
+
     /** The addresses of a backend; of its only instance, the name. */
     private static String addresses(Instances instances) {
         return instances.isSingle()
@@ -374,6 +391,7 @@ public record BackendView(
                 DryRun.of(backend),
                 InstanceView.of(backend.instances()),
                 backend.instances().isSingle() ? CheckView.of(backend.health()) : null,
+                OpenRoute.of(backend.health()),
                 changes);
     }
 }

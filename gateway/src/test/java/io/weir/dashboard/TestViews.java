@@ -76,6 +76,7 @@ final class TestViews {
                 null,
                 instances,
                 null,
+                null,
                 List.of());
     }
 

@@ -18,6 +18,7 @@ import io.weir.health.Health;
 import io.weir.health.Probe;
 import io.weir.health.ProbeMode;
 import io.weir.health.RecoveryProperties;
+import io.weir.health.RouteHealth;
 import io.weir.instance.ConnectionProperties;
 import io.weir.instance.Instance;
 import io.weir.instance.Instances;
@@ -135,6 +136,7 @@ final class ExchangeFixture {
     private @Nullable Upload upload;
     private @Nullable RuntimeException startFailure;
     private @Nullable ProbeMode probeMode;
+    private @Nullable RouteHealth routeHealth;
     private Priority priority = Priority.NORMAL;
     private @Nullable Tenants tenants;
     private @Nullable OverloadSampler sampler;
@@ -252,6 +254,14 @@ final class ExchangeFixture {
     ExchangeFixture withProbes(ProbeMode mode) {
         probeMode = mode;
         return this;
+    }
+
+    /** The backend has another route; the exchange's one is told apart from it. */
+    RouteHealth withOtherRoute() {
+        RouteHealth own = health.role().routes().of("orders");
+        health.role().routes().of("others");
+        routeHealth = own;
+        return own;
     }
 
     ExchangeFixture withPriority(Priority ofRoute) {
@@ -381,6 +391,7 @@ final class ExchangeFixture {
                 .fallback(fallback, backend("other", otherBulkhead, otherHealth))
                 .learning(overdue, inFlight, usualTime)
                 .probe(probeMode)
+                .health(routeHealth)
                 .priority(priority)
                 .callers(access, authentication, rateLimiter)
                 .build();

@@ -21,6 +21,7 @@ class StateMachineTest {
             settings,
             TestHealth.unlimited(),
             new GroupMembership(),
+            null,
             () -> now,
             () -> 0.5);
 

@@ -141,7 +141,7 @@ class WeirEndpointTest {
                                     "uncongestedMs": 20.0, "limit": 2, "suggestedLimit": 5, "retired": 3000},
                                   "retryBudget": 0,
                                   "dryRun": null,
-                                  "instances": null, "check": null, "changes": []
+                                  "instances": null, "check": null, "openRoutes": null, "changes": []
                                 }"""));
     }
 

@@ -9,6 +9,7 @@ import io.weir.engine.Route;
 import io.weir.engine.RouteObserver;
 import io.weir.fallback.Fallback;
 import io.weir.health.ProbeMode;
+import io.weir.health.RouteHealth;
 import io.weir.limit.OverdueCalls;
 import io.weir.limit.Priority;
 import io.weir.limit.QueueingBulkhead;
@@ -26,6 +27,7 @@ public final class TestRoute {
     private String id = "orders";
     private long deadlineNanos;
     private Mode mode = Mode.REQUEST;
+    private @Nullable RouteHealth health;
     private @Nullable QueueingBulkhead limit;
     private @Nullable RetryPolicy retry;
     private @Nullable Fallback fallback;
@@ -101,6 +103,12 @@ public final class TestRoute {
         return this;
     }
 
+    /** The health of the route, if its backend has others. */
+    public TestRoute health(@Nullable RouteHealth own) {
+        health = own;
+        return this;
+    }
+
     /** The class of the route's calls. */
     public TestRoute priority(Priority own) {
         priority = own;
@@ -130,6 +138,7 @@ public final class TestRoute {
                 observer,
                 overdue,
                 inFlight,
+                health,
                 usualTime,
                 probe,
                 priority,

@@ -88,12 +88,12 @@ public final class HealthGroupCollisions {
 
         @Actor
         public void first() {
-            first.openNow();
+            first.operator().openNow();
         }
 
         @Actor
         public void second() {
-            second.openNow();
+            second.operator().openNow();
         }
 
         @Arbiter
@@ -109,17 +109,17 @@ public final class HealthGroupCollisions {
     public static class OpeningMeetsReturn extends Pair {
 
         public OpeningMeetsReturn() {
-            first.openNow();
+            first.operator().openNow();
         }
 
         @Actor
         public void first() {
-            first.halfOpenNow();
+            first.operator().halfOpenNow();
         }
 
         @Actor
         public void second() {
-            second.openNow();
+            second.operator().openNow();
         }
 
         @Arbiter
@@ -136,17 +136,17 @@ public final class HealthGroupCollisions {
     public static class OpeningOfAllMeetsReturn extends Pair {
 
         public OpeningOfAllMeetsReturn() {
-            first.openNow();
+            first.operator().openNow();
         }
 
         @Actor
         public void first() {
-            first.halfOpenNow();
+            first.operator().halfOpenNow();
         }
 
         @Actor
         public void all() {
-            backend.openNow();
+            backend.operator().openNow();
         }
 
         @Arbiter
@@ -166,12 +166,12 @@ public final class HealthGroupCollisions {
 
         @Actor
         public void first() {
-            first.openNow();
+            first.operator().openNow();
         }
 
         @Actor
         public void all() {
-            backend.openNow();
+            backend.operator().openNow();
         }
 
         @Arbiter
@@ -193,12 +193,12 @@ public final class HealthGroupCollisions {
     public static class ReleaseMeetsOpening extends Pair {
 
         public ReleaseMeetsOpening() {
-            backend.forceClosed();
+            backend.operator().forceClosed();
         }
 
         @Actor
         public void release() {
-            backend.release();
+            backend.operator().release();
         }
 
         @Actor
@@ -226,12 +226,12 @@ public final class HealthGroupCollisions {
                 new HealthGroup(backend, List.of(third, fourth), new double[] {0.5, 0.5}, Integer.MAX_VALUE, () -> {});
 
         public ReloadMeetsOpening() {
-            first.openNow();
+            first.operator().openNow();
         }
 
         @Actor
         public void open() {
-            second.openNow();
+            second.operator().openNow();
         }
 
         @Actor
@@ -258,12 +258,12 @@ public final class HealthGroupCollisions {
                 new HealthGroup(backend, List.of(second, third), new double[] {0.5, 0.5}, Integer.MAX_VALUE, () -> {});
 
         public ReloadMeetsOpeningOfOneThatStays() {
-            first.openNow();
+            first.operator().openNow();
         }
 
         @Actor
         public void open() {
-            second.openNow();
+            second.operator().openNow();
         }
 
         @Actor
@@ -287,17 +287,17 @@ public final class HealthGroupCollisions {
         private boolean wasOpen;
 
         public SingleMeetsOpening() {
-            first.openNow();
+            first.operator().openNow();
         }
 
         @Actor
         public void open() {
-            second.openNow();
+            second.operator().openNow();
         }
 
         @Actor
         public void reload() {
-            backend.becomeSingle(Integer.MAX_VALUE);
+            backend.role().becomeSingle(Integer.MAX_VALUE);
             wasOpen = !backend.isIn();
         }
 
@@ -317,12 +317,12 @@ public final class HealthGroupCollisions {
 
         @Actor
         public void check() {
-            first.checkFailed("its health check fails", false, SECOND);
+            first.verdict().failed("its health check fails", false, SECOND);
         }
 
         @Actor
         public void eject() {
-            second.openNow();
+            second.operator().openNow();
         }
 
         @Arbiter
@@ -342,17 +342,17 @@ public final class HealthGroupCollisions {
         private final Probe probe = new Probe(new ProbeSchedule(first.settings(), () -> 0.5, 0), SECOND, false, false);
 
         public CheckMeetsProbe() {
-            first.openNow();
+            first.operator().openNow();
         }
 
         @Actor
         public void check() {
-            first.checkFailed("its health check fails", false, SECOND);
+            first.verdict().failed("its health check fails", false, SECOND);
         }
 
         @Actor
         public void probe() {
-            first.probeAnswered(probe, SECOND);
+            first.probes().answered(probe, SECOND);
         }
 
         @Arbiter
@@ -379,7 +379,7 @@ public final class HealthGroupCollisions {
 
         @Actor
         public void check() {
-            health.checkFailed("its health check fails", true, SECOND);
+            health.verdict().failed("its health check fails", true, SECOND);
         }
 
         @Arbiter

@@ -1,0 +1,155 @@
+package io.weir.health;
+
+import io.github.resilience4j.circuitbreaker.CircuitBreaker.State;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The routes of a backend, as far as they are told apart, and the origins of its last outcomes. A route that
+ * fails while others are answered well opens alone ({@link RouteHealth}), and so do the calls of a few
+ * callers open nothing; see the package's description.
+ */
+// Concurrency: `members` is replaced as a whole, under the lock. Everything else is read from it once.
+public final class BackendRoutes {
+
+    /** Routes that are told apart; all others share one state. */
+    static final int MOST = 64;
+
+    private static final int NO_ROUTE = OutcomeSpread.ROUTES - 1;
+    private static final String OTHERS = "(others)";
+
+    private final StateMachine machine;
+    private final OutcomeSpread spread = new OutcomeSpread();
+    private volatile List<RouteHealth> members = List.of();
+    private volatile Consumer<RouteHealth> whenStalled = route -> {};
+
+    BackendRoutes(StateMachine machine) {
+        this.machine = machine;
+    }
+
+    /** Sets the receiver of each route that opens since its calls hang; it replaces the previous one. */
+    public void whenStalled(Consumer<RouteHealth> receiver) {
+        whenStalled = receiver;
+    }
+
+    void stalled(RouteHealth route) {
+        whenStalled.accept(route);
+    }
+
+    /** The health of a route; the same one as long as the route stays. For a backend with several routes. */
+    public synchronized RouteHealth of(String id) {
+        List<RouteHealth> known = members;
+        for (RouteHealth one : known) {
+            if (one.id().equals(id)) {
+                return one;
+            }
+        }
+        if (known.size() >= MOST) {
+            RouteHealth last = known.getLast();
+            if (last.index() == MOST) {
+                return last;
+            }
+        }
+        int index = known.size() >= MOST ? MOST : freeIndex(known);
+        RouteHealth created = new RouteHealth(index == MOST ? OTHERS : id, index, this, machine);
+        List<RouteHealth> more = new ArrayList<>(known);
+        more.add(created);
+        members = List.copyOf(more);
+        return created;
+    }
+
+    private static int freeIndex(List<RouteHealth> known) {
+        int index = 0;
+        while (isUsed(known, index)) {
+            index++;
+        }
+        return index;
+    }
+
+    private static boolean isUsed(List<RouteHealth> known, int index) {
+        for (RouteHealth one : known) {
+            if (one.index() == index) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** Forgets the routes that have left. */
+    public synchronized void retain(Set<String> ids) {
+        members = members.stream()
+                .filter(one -> one.index() == MOST ? ids.size() > MOST : ids.contains(one.id()))
+                .toList();
+    }
+
+    /** The routes that are told apart; none if the backend has one. */
+    public List<RouteHealth> members() {
+        return members;
+    }
+
+    /** The routes that are not closed. */
+    public List<RouteHealth> notClosed() {
+        return members.stream()
+                .filter(one -> one.health().state() != State.CLOSED)
+                .toList();
+    }
+
+    /**
+     * Records the outcome of a call to the backend.
+     *
+     * @param route null: the backend has one route, or the call is a fallback's
+     * @param caller any hash of the caller
+     */
+    public void record(@Nullable RouteHealth route, int caller, boolean hasFailed, long now) {
+        spread.record(route == null ? NO_ROUTE : route.index(), caller, hasFailed, now);
+    }
+
+    /**
+     * Whether the backend does not open although its calls fail: they are those of single routes, or of a few
+     * callers, while others are answered well.
+     */
+    boolean areOthersWell(long now) {
+        HealthSettings settings = machine.settings();
+        float threshold = settings.breaker().failureRateThreshold();
+        int calls = settings.lastCalls();
+        return (!members.isEmpty() && spread.failsByRoute(-1, calls, threshold, now))
+                || spread.failsByCaller(calls, threshold, now);
+    }
+
+    /** Whether a route fails while others are answered well. */
+    boolean isAlone(RouteHealth route, long now) {
+        HealthSettings settings = machine.settings();
+        return spread.failsByRoute(
+                route.index(), settings.lastCalls(), settings.breaker().failureRateThreshold(), now);
+    }
+
+    /** Whether the backend has answered any call since then. */
+    boolean hasAnsweredSince(long time) {
+        Generation generation = machine.generation();
+        return generation != null && generation.hasAnsweredSince(time);
+    }
+
+    /** Whether an operator holds the state of the backend: then no route has one of its own. */
+    boolean isForced() {
+        return machine.present().isOperators();
+    }
+
+    /** The backend has opened: what its routes have shown before has been judged. */
+    void backendOpened() {
+        spread.clear();
+        members.forEach(RouteHealth::forget);
+    }
+
+    /** An operator has released the backend. */
+    void release() {
+        spread.clear();
+        members.forEach(RouteHealth::release);
+    }
+
+    void configure(HealthSettings settings) {
+        members.forEach(one -> one.configure(settings));
+    }
+}
