@@ -204,8 +204,8 @@ public final class HealthGroupCollisions {
         @Actor
         public void fail() {
             first.failed(first.enter(SECOND, false), 1, new BackendFailure("reset"), SECOND);
-            first.openWithPeers(false, "failing", SECOND);
-            second.openWithPeers(false, "failing", SECOND);
+            first.role().openWithPeers(false, "failing", SECOND);
+            second.role().openWithPeers(false, "failing", SECOND);
         }
 
         @Arbiter
