@@ -15,6 +15,12 @@ final class Ascent {
     /** An answer above this multiple of the base latency is slow. */
     private static final double SLOW = 1.5;
 
+    /**
+     * No queue of a limit near the knee is as long as this multiple of the base latency. So the limit is
+     * tried at such a latency although all calls found the same number of others in flight.
+     */
+    private static final double FAR = 12;
+
     /** The backend has changed if it answers less than this share of what it did. */
     private static final double FEWER = .75;
 
@@ -92,7 +98,8 @@ final class Ascent {
             return false;
         }
         double mean = slow.meanLatency();
-        boolean isChanged = slow.isAlike() && slow.rate() < FEWER * recent.perSecond();
+        boolean mayBeSlower = slow.isAlike() || (!slow.hasSpread() && mean >= FAR * base.seconds());
+        boolean isChanged = mayBeSlower && slow.rate() < FEWER * recent.perSecond();
         slow.clear();
         return isChanged && hasStepped(now, mean);
     }

@@ -51,12 +51,20 @@ final class SlowRun {
         return inFlights / latencies;
     }
 
+    /** Whether some of the calls found few others in flight, and some many. */
+    boolean hasSpread() {
+        return Math.sqrt(variance()) >= MIN_SPREAD * inFlights / answers;
+    }
+
     /** Whether calls with different numbers of others beside them were equally slow. */
     boolean isAlike() {
         double inFlight = inFlights / answers;
-        double variance = squares / answers - inFlight * inFlight;
         double covariance = products / answers - meanLatency() * inFlight;
-        return Math.sqrt(variance) >= MIN_SPREAD * inFlight
-                && covariance / variance * inFlight / meanLatency() <= MAX_EXPONENT;
+        return hasSpread() && covariance / variance() * inFlight / meanLatency() <= MAX_EXPONENT;
+    }
+
+    private double variance() {
+        double inFlight = inFlights / answers;
+        return squares / answers - inFlight * inFlight;
     }
 }

@@ -7,6 +7,8 @@ import io.weir.limit.Limit.Change;
 import io.weir.limit.Limit.Evidence;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** All calls have become slower: 8 at once take half a second each, instead of 1/64 s. */
 class AscentTest extends KneeTests {
@@ -45,6 +47,17 @@ class AscentTest extends KneeTests {
         fill(SLOW / 8, SLOW);
 
         assertThat(knee.wholeLimit()).isEqualTo(8);
+    }
+
+    /** All calls found the limit in use, so that they cannot be compared. */
+    @ParameterizedTest
+    @CsvSource({"11, 8", "12, 16"})
+    void aLatencyOfTwelveBaseLatenciesIsNoQueueOfTheKneeEvenIfNoCallsCanBeCompared(int latencies, int limit) {
+        now += latencies / 64.;
+        for (int i = 0; i < 8; i++) {
+            end(latencies / 64., 5, 8);
+        }
+        assertThat(knee.wholeLimit()).isEqualTo(limit);
     }
 
     @Test

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.weir.limit.LimitGrid.Row;
 import io.weir.limit.LimitSimulation.Kind;
+import io.weir.limit.LimitSteps.Shares;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -40,6 +41,32 @@ class LimitGridTest {
                 .isGreaterThanOrEqualTo(.95);
         assertThat(asserted).allSatisfy(row -> assertThat(row.overload()).isGreaterThanOrEqualTo(.80));
         assertThat(asserted).allSatisfy(row -> assertThat(row.after()).isGreaterThanOrEqualTo(.85));
+    }
+
+    /** Wanted of each step: .97, .995 from 5 s on, and everything after the way back. */
+    @Test
+    void followsABackendThatBecomesSlowerWithoutAQueue() {
+        List<Shares> all = LimitSteps.all().stream()
+                .map(step -> step.shares(LimitGrid.SEED))
+                .toList();
+
+        List<Shares> missed = all.stream().filter(each -> !each.isWanted()).toList();
+        missed.forEach(System.out::println);
+        assertThat(all).hasSizeGreaterThan(180);
+        assertThat(all.stream().mapToDouble(Shares::slow).average().orElse(0)).isGreaterThanOrEqualTo(.97);
+        assertThat(all).allSatisfy(each -> assertThat(each.back()).isGreaterThanOrEqualTo(.995));
+        assertThat(missed).hasSizeLessThan(all.size() / 4);
+    }
+
+    @Test
+    void usesTheCapacityOfABackendThatLosesOrGainsWorkers() {
+        List<Double> goodputs = LimitSteps.queues().stream()
+                .map(each -> each.goodput(LimitGrid.SEED))
+                .toList();
+
+        assertThat(goodputs).allSatisfy(each -> assertThat(each).isGreaterThanOrEqualTo(.85));
+        assertThat(goodputs.stream().mapToDouble(each -> each).average().orElse(0))
+                .isGreaterThanOrEqualTo(.98);
     }
 
     /** {@code -Dgrid=write} writes it. */
