@@ -62,7 +62,7 @@ final class BackendFailures {
             return Evidence.ANSWERED;
         }
         if (head.contains(HttpHeaderNames.RETRY_AFTER)) {
-            return Evidence.SHED;
+            return status == TOO_MANY_REQUESTS ? Evidence.QUOTA : Evidence.SHED;
         }
         return status == UNAVAILABLE ? Evidence.UNAVAILABLE : Evidence.ANSWERED;
     }

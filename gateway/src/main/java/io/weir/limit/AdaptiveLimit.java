@@ -260,6 +260,7 @@ public final class AdaptiveLimit implements Limit {
         Published seen = published;
         return seen.canHelp
                 && (end == Evidence.SHED
+                        || end == Evidence.QUOTA
                         || end == Evidence.TIMED_OUT
                         || (end == Evidence.UNAVAILABLE
                                 && latencyNanos < Math.max(seen.beliefs.baseLatencyNanos() / 2, MIN_FAST_NANOS)));
@@ -335,7 +336,7 @@ public final class AdaptiveLimit implements Limit {
             return;
         }
         samples++;
-        if (evidence != Evidence.NONE) {
+        if (evidence != Evidence.NONE && evidence != Evidence.QUOTA) {
             answeredShare += ((evidence == Evidence.ANSWERED ? 1 : 0) - answeredShare) / ANSWERED_SHARE_SAMPLES;
         }
         if (evidence == Evidence.ANSWERED) {

@@ -199,7 +199,10 @@ final class Knee {
         skipUnused(now - latency);
         waits.ended(now);
         ascent.count(now, evidence);
-        if (evidence == Evidence.NONE) {
+        if (evidence == Evidence.QUOTA && window.isOpen() && window.hasBegun(now)) {
+            window.addQuota();
+        }
+        if (evidence == Evidence.NONE || evidence == Evidence.QUOTA) {
             return;
         }
         boolean isOnTrial = ascent.isOnTrial();
@@ -306,11 +309,19 @@ final class Knee {
         }
         if (timeouts.areOver(window, target.deadline())) {
             target.forgetRate();
-        } else if (window.sheds() >= 2 && window.sheds() > window.samples() / 100.) {
+        } else if (isShedding()) {
             judgeSheds();
         } else if (utilisation >= .5) {
             judgeSaturated(now, window.answers() / window.elapsed(now));
         }
+    }
+
+    /** A 429 counts only if the answers to other calls are slow: otherwise it concerns one caller. */
+    private boolean isShedding() {
+        boolean isCalm =
+                window.answers() > 0 && base.isKnown() && window.meanAnswerLatency() < Growth.CALM * base.seconds();
+        int sheds = window.sheds() + (isCalm ? 0 : window.quotas());
+        return sheds >= 2 && sheds > window.samples() / 100.;
     }
 
     /** Lowers the limit of a backend that refuses calls to the number of calls that it answered at once. */

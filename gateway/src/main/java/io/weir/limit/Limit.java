@@ -22,8 +22,13 @@ public interface Limit {
         ANSWERED,
         /** The deadline passed while the backend had the call. */
         TIMED_OUT,
-        /** A 503 or 429 with {@code Retry-After}: the backend refuses because it has too much to do. */
+        /** A 503 with {@code Retry-After}: the backend refuses because it has too much to do. */
         SHED,
+        /**
+         * A 429 with {@code Retry-After}: as SHED while other calls are slow. If they are not, it concerns
+         * the quota of one caller, and says nothing about the backend.
+         */
+        QUOTA,
         /**
          * A 503 without {@code Retry-After}, or a refused or reset connection. If it came much faster than an
          * answer, the backend has too much to do.

@@ -10,6 +10,7 @@ final class SampleWindow {
     private int samples;
     private int answers;
     private int sheds;
+    private int quotas;
     private int timeouts;
     private int pinned;
     private double latencies;
@@ -23,6 +24,7 @@ final class SampleWindow {
         samples = 0;
         answers = 0;
         sheds = 0;
+        quotas = 0;
         timeouts = 0;
         pinned = 0;
         latencies = 0;
@@ -72,6 +74,15 @@ final class SampleWindow {
 
     int sheds() {
         return sheds;
+    }
+
+    /** Counts a 429; it is no sample. */
+    void addQuota() {
+        quotas++;
+    }
+
+    int quotas() {
+        return quotas;
     }
 
     int timeouts() {

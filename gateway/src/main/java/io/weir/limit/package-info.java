@@ -151,6 +151,8 @@
  *       below its initial value</b>: few calls come, and the rate of answers is that of an earlier moment.
  *       Without this rule a cold JVM, whose first calls fill the limit at a low rate, leaves a calm backend
  *       at a limit of 3 to 7.
+ *   <li><b>A 429 counts only while the answers to other calls are slow</b> (1.2 times the base latency). A
+ *       backend says it to a caller that has used up its own quota, and other callers must not pay for that.
  *   <li><b>Sheds</b> (503 or 429 with {@code Retry-After}, fast 503s, refused connections) lower the limit to
  *       the number of calls that the backend answered at once. Without this rule goodput is the same, but the
  *       backend's latency is 1.32 instead of 1.23 times that at the best fixed limit, and callers get its

@@ -29,7 +29,7 @@ class LimitSamplesTest {
         "503, false, UNAVAILABLE",
         "503, true, SHED",
         "429, false, ANSWERED",
-        "429, true, SHED",
+        "429, true, QUOTA",
         "500, true, ANSWERED",
     })
     void anAnswerSaysWhatItsStatusSays(int status, boolean hasRetryAfter, Evidence expected) {

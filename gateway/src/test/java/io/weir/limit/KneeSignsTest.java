@@ -328,4 +328,18 @@ class KneeSignsTest extends KneeTests {
 
         assertThat(1.15 * calls + Math.sqrt(limit)).isEqualTo(limit, within(1e-9 * limit));
     }
+
+    /** One caller has used up its quota; the others are answered as ever, or more slowly. */
+    @ParameterizedTest
+    @CsvSource({"1.125, INITIAL", "1.25, SHEDDING"})
+    void aQuotaOfOneCallerLowersTheLimitOnlyWhileOtherCallsAreSlow(double latencies, Change expected) {
+        trust(64, LATENCY);
+        for (int i = 0; i < 200; i++) {
+            end(LATENCY / 64, latencies * LATENCY, Evidence.ANSWERED, 10);
+            for (int refused = 0; refused < 5; refused++) {
+                end(0, 1 / 1024., Evidence.QUOTA, 11);
+            }
+        }
+        assertThat(knee.lastChange()).isEqualTo(expected);
+    }
 }
