@@ -3,6 +3,7 @@ package io.weir.perf.run;
 import io.netty.buffer.Unpooled;
 import io.weir.perf.result.Request;
 import io.weir.perf.result.Requests;
+import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -73,6 +74,13 @@ public record OpenLoad(
     public OpenLoad withHeaders(String name, IntFunction<String> value) {
         BiFunction<HttpClient, Integer, HttpClient> with =
                 (same, request) -> same.headers(headers -> headers.set(name, value.apply(request)));
+        return new OpenLoad(client, with, paths, timeout, answerBytes, retries, recorded);
+    }
+
+    /** The same load, from addresses of this machine in turn. */
+    public OpenLoad from(List<String> addresses) {
+        BiFunction<HttpClient, Integer, HttpClient> with = (same, request) ->
+                same.bindAddress(() -> new InetSocketAddress(addresses.get(request % addresses.size()), 0));
         return new OpenLoad(client, with, paths, timeout, answerBytes, retries, recorded);
     }
 

@@ -109,6 +109,7 @@ public final class Scenario {
             entry("limit", options -> new LimitScenario(options).run()),
             entry("refusals", options -> new RefusalsScenario(options).run()),
             entry("callers", options -> new CallersScenario(options).run()),
+            entry("change", options -> new ChangeScenario(options).run()),
             entry("memory", options -> new MemoryScenario(options).run()),
             entry(PRIORITIES, options -> new PrioritiesScenario(options).run()),
             entry(TENANTS, options -> new TenantsScenario(options).run()),
