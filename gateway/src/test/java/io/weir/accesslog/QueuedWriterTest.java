@@ -136,7 +136,8 @@ class QueuedWriterTest {
         writer.offer(2, CAPACITY);
 
         assertThat(writer.close()).isTrue();
-        assertThat(written).containsExactly(2, NOTE);
+        // The writer may note the loss before or after the next line.
+        assertThat(written).containsExactlyInAnyOrder(2, NOTE);
         assertThat(writer.dropped()).isEqualTo(1);
     }
 

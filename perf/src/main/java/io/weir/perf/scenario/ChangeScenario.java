@@ -18,8 +18,8 @@ import java.util.stream.Stream;
 
 /**
  * Changes inside a backend that are no outage: its calls become slower, their mix changes, one of its routes
- * or callers fails. All limits have their defaults. Each case has a backend of its own behind one gateway. The
- * cases of a group run at once.
+ * or callers fails. All limits have their defaults. Each case has a backend of its own behind one gateway.
+ * The cases of a group run at once.
  */
 record ChangeScenario(Scenario.Options options) {
 
