@@ -213,7 +213,14 @@ final class StateMachine {
     /** The calls keep an open instance out no longer; its health check may. */
     void recovered(Open from, String why, long now) {
         switch (from.cause()) {
-            case CALLS -> halfOpen(from, why, now);
+            case CALLS -> {
+                if (isRoute && from.isStalled()) {
+                    // No queue is in front of a route's ramp, so a route that was only slow would lose calls.
+                    transition(from, fresh(why));
+                } else {
+                    halfOpen(from, why, now);
+                }
+            }
             case CALLS_AND_CHECK -> transition(from, from.withCause(Cause.CHECK, from.probes()));
             case CHECK -> {
                 // A late answer; the check decides.

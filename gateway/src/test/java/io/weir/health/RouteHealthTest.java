@@ -156,6 +156,32 @@ class RouteHealthTest {
         assertThat(orders.state()).isEqualTo(State.CLOSED);
     }
 
+    /** It was slow, and did not hang. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void closesAtTheFirstAnswerAfterAStallWithoutARamp(boolean toAProbe) {
+        Generation own = Objects.requireNonNull(bad.enter(orders.now));
+        long sentAt = orders.now;
+        orders.call(good, 1, true);
+        orders.now += 1_000 * RoutesFixture.MILLIS;
+        for (int i = 0; i < 5; i++) {
+            bad.stalled(own, sentAt, sentAt, sentAt - 1, orders.now);
+        }
+        assertThat(bad.health().state()).isEqualTo(State.OPEN);
+
+        orders.now += 100 * RoutesFixture.MILLIS;
+        if (toAProbe) {
+            Objects.requireNonNull(bad.health().probes().tryStart(orders.now, 0, false))
+                    .answered(orders.now);
+        } else {
+            bad.succeeded(own, orders.now - sentAt, 1, orders.now);
+        }
+        assertThat(bad.isClosed()).isTrue();
+        for (int i = 0; i < 20; i++) {
+            assertThat(bad.enter(orders.now)).isNotNull();
+        }
+    }
+
     @Test
     void leavesAHangOfAllRoutesToTheBackend() {
         Generation backend = Objects.requireNonNull(orders.backend.enter(orders.now, true));
