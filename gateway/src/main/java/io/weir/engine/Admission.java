@@ -12,6 +12,7 @@ import io.weir.instance.Instances;
 import io.weir.instance.TriedInstances;
 import io.weir.limit.Limit.Evidence;
 import io.weir.limit.OverdueCalls;
+import io.weir.limit.PauseAllowance;
 import io.weir.limit.Priority;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.limit.Tenants;
@@ -238,7 +239,7 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
     boolean isBulkheadFull() {
         return backend.dryRunBulkhead() == null
                 && bulkhead.inUse() >= bulkhead.maxConcurrentCalls()
-                && bulkhead.queued() >= bulkhead.queueCapacity();
+                && bulkhead.queued() >= bulkhead.queueCapacity() + placesAfterPause(exchange.now());
     }
 
     /** The refusal of the breaker, which counts in its metrics, or of the route's. */
@@ -255,6 +256,14 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
         return exchange.record().route().usualTime().nanos(now);
     }
 
+    /** Places beyond the capacity of the queue, if there is one, for what came while the gateway paused. */
+    private int placesAfterPause(long now) {
+        long paused = exchange.inFlightOnLoop().pauses().recentNanos(now);
+        return paused <= 0 || bulkhead.queueCapacity() == 0
+                ? 0
+                : PauseAllowance.places(paused, bulkhead.maxConcurrentCalls(), usualNanos(now));
+    }
+
     private Decision enterQueue(long now) {
         if (backend.settings().maxWaitNanos() <= 0) {
             backend.limit().waited(now, now);
@@ -266,7 +275,7 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
         readTenant();
         isQueued = true;
         queuedAt = now;
-        return switch (bulkhead.enter(this)) {
+        return switch (bulkhead.enter(this, placesAfterPause(now))) {
             case GRANTED -> permitGranted();
             case FULL -> {
                 isQueued = false;

@@ -19,7 +19,8 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *     longer than half the deadline. By Little's law, 64 calls at once serve 640 requests/s of 100 ms each.
  * @param queueCapacity calls that may wait for a permit at once; {@code auto} or 0 to 1000000; default auto:
  *     the number of calls that are probably answered in time; 32 with a fixed limit. The queue absorbs bursts
- *     that are shorter than the wait; 0 refuses at once. A longer queue adds waiting, not capacity.
+ *     that are shorter than the wait; 0 refuses at once. A longer queue adds waiting, not capacity. Beside a
+ *     fixed limit, calls that came while the gateway itself paused may wait beyond it.
  * @param maxWaitDuration longest wait for a permit; {@code auto} or 0 to 1m, at most the backend's deadline;
  *     default auto: half the deadline; 100ms with a fixed limit. Long enough for a burst to pass, short
  *     enough to leave the call time for its answer. With 0 no call waits.

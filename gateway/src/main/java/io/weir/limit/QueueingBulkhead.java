@@ -232,6 +232,15 @@ public final class QueueingBulkhead {
      * @throws IllegalStateException if the waiter has already entered a bulkhead
      */
     public Entry enter(Waiter waiter) {
+        return enter(waiter, 0);
+    }
+
+    /**
+     * The same; the queue of a bulkhead that refuses newcomers is longer for this call.
+     *
+     * @param more places beyond the queue's capacity
+     */
+    public Entry enter(Waiter waiter, int more) {
         waiter.bind(this);
         while (true) {
             long seen = word.get();
@@ -242,7 +251,7 @@ public final class QueueingBulkhead {
                 if (word.compareAndSet(seen, seen + ONE_IN_USE)) {
                     return admit(waiter);
                 }
-            } else if (queued(seen) >= maxQueued(inForce, waiter)) {
+            } else if (queued(seen) >= maxQueued(inForce, waiter, queued(seen), more)) {
                 return Entry.FULL;
             } else if (word.compareAndSet(seen, seen + ONE_QUEUED)) {
                 push(waiter);
@@ -253,8 +262,12 @@ public final class QueueingBulkhead {
     }
 
     /** An evicting queue may be longer than its capacity until a thread has evicted the surplus. */
-    private int maxQueued(Limits inForce, Waiter waiter) {
+    private int maxQueued(Limits inForce, Waiter waiter, int queued, int more) {
         int capacity = inForce.queueCapacity;
+        if (inForce.overflow == Overflow.REFUSE_NEWCOMER && queued - capacity < more) {
+            waiter.isDisplacing = false;
+            return LARGEST;
+        }
         boolean evicts = capacity > 0 && (inForce.overflow == Overflow.EVICT_OLDEST || displaces(waiter, capacity));
         return evicts ? Math.min(LARGEST, capacity + MAX_SURPLUS) : capacity;
     }

@@ -80,6 +80,8 @@ final class LoopDelay implements LoopPauses, Runnable {
     private long lastRunAt;
     private long waitedNanos;
     private long pausedNanos;
+    private long latestPauseNanos;
+    private long latestPauseEndedAt;
     private boolean isCounted;
 
     private volatile long dueAtNanos;
@@ -185,6 +187,15 @@ final class LoopDelay implements LoopPauses, Runnable {
         return isClosed ? pausedNanos : pausedNanos + presentPauseNanos(now);
     }
 
+    @Override
+    public long recentNanos(long now) {
+        if (isClosed) {
+            return 0;
+        }
+        long present = presentPauseNanos(now);
+        return Math.max(present, latestPauseNanos - (now - latestPauseEndedAt));
+    }
+
     private long presentPauseNanos(long now) {
         return Math.max(0, now - lastRunAt - LONGEST_TICK_NANOS);
     }
@@ -210,7 +221,7 @@ final class LoopDelay implements LoopPauses, Runnable {
             return;
         }
         long now = nanoClock.getAsLong();
-        pausedNanos += presentPauseNanos(now);
+        endPause(presentPauseNanos(now), now);
         lastRunAt = now;
         long late = now - dueAtNanos;
         long delay = Math.max(0, late - newWaitNanos());
@@ -224,6 +235,14 @@ final class LoopDelay implements LoopPauses, Runnable {
         count(shedder.isShedding());
         turns.nextIteration();
         schedule(now, late < LATE_NANOS && !turns.areWaiting() ? REST_NANOS : 0);
+    }
+
+    private void endPause(long pause, long now) {
+        pausedNanos += pause;
+        if (pause > latestPauseNanos - (now - latestPauseEndedAt)) {
+            latestPauseNanos = pause;
+            latestPauseEndedAt = now;
+        }
     }
 
     /**

@@ -19,4 +19,14 @@ public interface LoopPauses {
      * @param now the current time on the clock of the measurement
      */
     long nanos(long now);
+
+    /**
+     * The latest pause while its effects last, otherwise 0: what has arrived meanwhile comes at once. A pause
+     * fades for as long as it lasted.
+     *
+     * @param now the current time on the clock of the measurement
+     */
+    default long recentNanos(long now) {
+        return 0;
+    }
 }

@@ -35,6 +35,26 @@ class AdmissionTest {
         assertThat(fixture.bulkhead.queued()).isZero();
     }
 
+    /** A queue of one is full. Half of a pause of 100 ms counts: two calls of 20 ms had had the permit. */
+    @ParameterizedTest
+    @CsvSource({"100, 0, true", "100, 200, false", "40, 0, false"})
+    void waitsBeyondTheQueueRightAfterAPauseOfTheGateway(int pauseMillis, int laterMillis, boolean waits) {
+        fixture.withMeasuredPauses();
+        fixture.learnUsualTime(Duration.ofMillis(20));
+        fixture.bulkhead.resize(1, 1);
+        fixture.takePermit();
+        assertThat(fixture.bulkhead.enter(new NextWaiter())).isEqualTo(QueueingBulkhead.Entry.QUEUED);
+
+        fixture.pause(Duration.ofMillis(pauseMillis));
+        fixture.advance(Duration.ofMillis(laterMillis));
+        fixture.start();
+
+        assertThat(fixture.bulkhead.queued()).isEqualTo(waits ? 2 : 1);
+        if (!waits) {
+            assertThat(fixture.outcome()).isEqualTo("bulkhead-full 503");
+        }
+    }
+
     @Test
     void acquiresTheRoutesPermitAfterTheBackends() {
         fixture.takePermit().start();

@@ -69,6 +69,25 @@ class LoopDelayTest {
     }
 
     @Test
+    void fadesTheLatestPauseForAsLongAsItLasted() {
+        assertThat(delay.recentNanos(clock.get())).isZero();
+
+        clock.addAndGet(2_000 * MS);
+        long present = delay.recentNanos(clock.get());
+        assertThat(present).as("the present pause").isBetween(1_950 * MS, 2_000 * MS);
+        loop.runDueTimers();
+        assertThat(delay.recentNanos(clock.get())).as("after it").isEqualTo(present);
+
+        loop.idle(1_000);
+        assertThat(delay.recentNanos(clock.get())).isBetween(present - 1_000 * MS, present - 990 * MS);
+        clock.addAndGet(100 * MS);
+        loop.runDueTimers();
+        assertThat(delay.recentNanos(clock.get())).as("a shorter one follows").isGreaterThan(800 * MS);
+        loop.idle(2_000);
+        assertThat(delay.recentNanos(clock.get())).isZero();
+    }
+
+    @Test
     void measuresNoPauseAfterItsEnd() {
         long before = delay.nanos(clock.get());
         delay.close();
