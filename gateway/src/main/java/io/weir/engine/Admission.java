@@ -605,6 +605,17 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
     }
 
     /**
+     * Moves a call that the backend leaves behind to the streams, if there is room: it takes no permit from
+     * calls that are answered, and says nothing about a limit that is learnt. A fixed limit is exact: there
+     * the call keeps its permit.
+     */
+    void leaveBehind(long now) {
+        if (backend.limit().isAdaptive()) {
+            moveToStreams(Evidence.NONE, Math.max(0, backendNanos(now)), now);
+        }
+    }
+
+    /**
      * Makes the time of the call a sample of the backend's service time: the backend has answered, or has let
      * the deadline pass. Other ends, such as a caller that leaves or a refused connection, give no sample.
      *

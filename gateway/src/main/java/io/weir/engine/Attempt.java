@@ -399,6 +399,9 @@ abstract non-sealed class Attempt implements ExchangePhase {
             if (evidence.countIfStalled(backendNanos, now)) {
                 admission.becameOverdue();
             }
+            if (evidence.isLeftBehind()) {
+                admission.leaveBehind(now);
+            }
             return evidence.isProbeGivenUp(backendNanos, now) ? Refuse.CIRCUIT_OPEN : Step.WAIT;
         }
         Refuse refuse = new Refuse(timeout.reason(), timeout.detail());

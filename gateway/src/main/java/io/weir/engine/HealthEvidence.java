@@ -120,6 +120,9 @@ final class HealthEvidence {
                 record.route().overdue().answered(now);
             }
             health.answered(generation, now);
+            if (generation != null) {
+                generation.answeredCallSentAt(sentAt);
+            }
             if (balanced != null) {
                 balanced.answered(now);
             }
@@ -293,6 +296,15 @@ final class HealthEvidence {
             health.overdueBegan();
         }
         return becomesOverdue;
+    }
+
+    /**
+     * Whether the call has waited for the stall time, and the backend has answered a call that it got at
+     * least half of that time later. In a queue this call would have been answered first: it hangs, or it
+     * polls.
+     */
+    boolean isLeftBehind() {
+        return isOverdue && generation != null && generation.hasAnsweredCallSentAfter(sentAt + stallNanos / 2);
     }
 
     private void stall(long waitedNanos, long now) {

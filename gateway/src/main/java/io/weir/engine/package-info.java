@@ -74,6 +74,11 @@
  * io.weir.engine.MinimumRate} detects callers that move a byte from time to time and so never reach an idle
  * time-out.
  *
+ * <p>One kind of call moves while it waits for the backend: beside an {@code auto} limit, one that is {@link
+ * io.weir.engine.HealthEvidence#isLeftBehind left behind}, such as a long poll, or a call to a dead shard. In
+ * a queue it would have been answered before those that came much later. While such calls held the permits,
+ * the limit could not learn from those that end. A fixed limit is exact: there the call keeps its permit.
+ *
  * <p>Where the compartment is full and all permits are in use, or where unread answers take half of the
  * direct memory, {@link io.weir.engine.SlowCallers} ends the slowest calls that crawl. A usual download
  * shares the permits with all other calls, since a broken answer costs its caller more than a refusal; it

@@ -30,10 +30,12 @@ public final class Generation {
     private final AtomicInteger stalledBefore = new AtomicInteger();
 
     private volatile long lastAnswerAt;
+    private volatile long lastSentOfAnswered;
     private volatile long stalledSince;
 
     Generation(long now) {
         lastAnswerAt = now;
+        lastSentOfAnswered = now;
     }
 
     /** Counts a call that holds a permit; {@link #leave} must follow once. False: the breaker has opened. */
@@ -92,6 +94,19 @@ public final class Generation {
         if (stalledBefore.get() != 0) {
             stalledBefore.set(0);
         }
+    }
+
+    /** The backend has answered a call that was sent at this time. */
+    public void answeredCallSentAt(long sentAt) {
+        if (sentAt - lastSentOfAnswered > 0) {
+            // Benign: of two writes at the same time the earlier one may remain, until the next answer.
+            lastSentOfAnswered = sentAt;
+        }
+    }
+
+    /** Whether the backend has answered a call that was sent after this time. */
+    public boolean hasAnsweredCallSentAfter(long time) {
+        return time - lastSentOfAnswered < 0;
     }
 
     /** Whether the backend has answered any call since then. */

@@ -11,6 +11,8 @@ import java.time.Duration;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 class HealthEvidenceTest {
 
@@ -42,6 +44,24 @@ class HealthEvidenceTest {
         evidence.endedByCaller(STALL, fixture.now());
 
         assertThat(fixture.breakerCounts()).isEqualTo("0/1");
+    }
+
+    /** An answer to a call that was sent soon after it may have waited in the same queue. */
+    @ParameterizedTest
+    @CsvSource({"0.4, false", "0.6, true"})
+    void isLeftBehindIfACallThatWasSentMuchLaterIsAnswered(double laterInStallTimes, boolean isLeftBehind) {
+        HealthEvidence evidence = call();
+        fixture.advance(Duration.ofNanos((long) (laterInStallTimes * STALL)));
+        HealthEvidence later = call();
+        fixture.advance(Duration.ofNanos(STALL));
+        assertThat(evidence.countIfStalled(STALL, fixture.now())).isTrue();
+        assertThat(evidence.isLeftBehind()).isFalse();
+
+        later.answered(fixture.now());
+        assertThat(evidence.isLeftBehind()).isEqualTo(isLeftBehind);
+
+        evidence.answered(fixture.now());
+        assertThat(evidence.isLeftBehind()).isFalse();
     }
 
     @Test

@@ -5,11 +5,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.netty.handler.codec.http.DefaultHttpHeaders;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaders;
+import io.weir.health.Generation;
 import io.weir.health.ProbeMode;
 import io.weir.limit.Limit.Evidence;
 import java.io.IOException;
 import java.net.SocketException;
 import java.time.Duration;
+import java.util.Objects;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -115,6 +117,39 @@ class LimitSamplesTest {
 
         fixture.assertEndedCleanly();
         assertThat(fixture.limit.ended).containsExactly(Evidence.NONE);
+    }
+
+    /** As one of a dead shard, or a long poll: the permit of an adaptive limit is for calls that end. */
+    @Test
+    void aCallThatTheBackendLeavesBehindSaysNothingAndWaitsOnAmongTheStreams() {
+        fixture.start();
+        fixture.attempt().connects();
+        fixture.advance(ExchangeFixture.STALL.dividedBy(2).plusMillis(40));
+        Generation generation = Objects.requireNonNull(fixture.health.enter(fixture.now(), false));
+        generation.answeredCallSentAt(fixture.now());
+        assertThat(fixture.bulkhead.inUse()).isOne();
+
+        fixture.advance(ExchangeFixture.STALL);
+        assertThat(fixture.bulkhead.inUse()).isZero();
+        assertThat(fixture.streams.inUse()).isOne();
+        assertThat(fixture.limit.ended).containsExactly(Evidence.NONE);
+
+        fixture.finish();
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("200");
+        assertThat(fixture.limit.ended).containsExactly(Evidence.NONE);
+    }
+
+    @Test
+    void aCallThatNoLaterOneOvertakesKeepsItsPermit() {
+        fixture.start();
+        fixture.attempt().connects();
+        fixture.advance(ExchangeFixture.STALL.multipliedBy(2));
+        assertThat(fixture.bulkhead.inUse()).isOne();
+        assertThat(fixture.streams.inUse()).isZero();
+
+        fixture.finish();
+        fixture.assertEndedCleanly();
     }
 
     @ParameterizedTest
