@@ -9,8 +9,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The routes of a backend, as far as they are told apart, and the origins of its last outcomes. A route that
- * fails while others are answered well opens alone ({@link RouteHealth}), and so do the calls of a few
- * callers open nothing; see the package's description.
+ * fails while others are answered well opens alone ({@link RouteHealth}). The failures of a few callers open
+ * nothing while others are answered well. The package's description has the reasons.
  */
 // Concurrency: `members` is replaced as a whole, under the lock. Everything else is read from it once.
 public final class BackendRoutes {

@@ -65,14 +65,15 @@
  * Only good answers count that came after the failures began, and so many that luck does not explain them.
  * So routes that fail alike open the backend as early as one route would. Its opening judges all evidence so
  * far: the routes then start afresh, except one that is open. At most 64 routes of a backend are told apart;
- * the others share one state. A backend with one route has none of this.
+ * the others share one state. A backend with one route has none of this. A route that stalled closes at
+ * its first answer, without a ramp: it may only have become slow, and calls beyond the ramp would be refused.
  *
  * <p><b>A caller is not the backend.</b> The same origins show whether the failures are those of one caller:
  * without the caller that fails most, the others fail less than half as often as the threshold demands. Or
- * those of a few: each caller counts as at most the sixteenth part of the calls. Then nothing opens, since
- * anybody who finds a request that fails could close the backend for all. If half of all callers fail, or the
- * only one does, the backend opens. A caller is an address, of IPv6 a network, or the tenant where
- * {@code fairness.key} is configured. Callers are told apart by a hash with 64 values.
+ * those of a few: each caller counts as at most the sixteenth part of the calls. Then nothing opens.
+ * Otherwise one caller with a request that fails could close the backend for all others. If half of all
+ * callers fail, or the only one does, the backend opens. A caller is an address, of IPv6 a network, or the
+ * tenant where {@code fairness.key} is configured. Callers are told apart by a hash with 64 values.
  *
  * <p><b>Drained by hand.</b> An operator takes an instance out with {@link
  * io.weir.health.OperatorHold#drain}. This is a state of its own, and not a forced one: a forced state

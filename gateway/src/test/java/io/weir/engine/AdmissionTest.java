@@ -35,7 +35,7 @@ class AdmissionTest {
         assertThat(fixture.bulkhead.queued()).isZero();
     }
 
-    /** A queue of one is full. Half of a pause of 100 ms counts: two calls of 20 ms had had the permit. */
+    /** A queue of one is full. Half of a pause of 100 ms counts: two calls of 20 ms fit into it. */
     @ParameterizedTest
     @CsvSource({"100, 0, true", "100, 200, false", "40, 0, false"})
     void waitsBeyondTheQueueRightAfterAPauseOfTheGateway(int pauseMillis, int laterMillis, boolean waits) {

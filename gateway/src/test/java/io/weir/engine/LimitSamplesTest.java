@@ -8,6 +8,7 @@ import io.netty.handler.codec.http.HttpHeaders;
 import io.weir.health.Generation;
 import io.weir.health.ProbeMode;
 import io.weir.limit.Limit.Evidence;
+import io.weir.limit.LimitSettings;
 import java.io.IOException;
 import java.net.SocketException;
 import java.time.Duration;
@@ -138,6 +139,22 @@ class LimitSamplesTest {
         fixture.assertEndedCleanly();
         assertThat(fixture.outcome()).isEqualTo("200");
         assertThat(fixture.limit.ended).containsExactly(Evidence.NONE);
+    }
+
+    @Test
+    void aFixedLimitIsExactAndCountsACallThatIsLeftBehind() {
+        fixture.start();
+        fixture.record().backend().limit().configure(LimitSettings.fixed(1, 1));
+        fixture.attempt().connects();
+        fixture.advance(ExchangeFixture.STALL.dividedBy(2).plusMillis(40));
+        Objects.requireNonNull(fixture.health.enter(fixture.now(), false)).answeredCallSentAt(fixture.now());
+
+        fixture.advance(ExchangeFixture.STALL);
+        assertThat(fixture.bulkhead.inUse()).isOne();
+        assertThat(fixture.streams.inUse()).isZero();
+
+        fixture.finish();
+        fixture.assertEndedCleanly();
     }
 
     @Test

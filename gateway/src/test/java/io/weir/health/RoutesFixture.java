@@ -18,7 +18,9 @@ final class RoutesFixture {
     long now = TimeUnit.SECONDS.toNanos(1_000);
     int stalled;
     final Health backend = TestHealth.of(
-            TestHealth.settings(Duration.ofSeconds(2), 20, Duration.ofMillis(100)), new Permits(), () -> now);
+            TestHealth.settings(Duration.ofSeconds(2), 20, Duration.ofMillis(100)),
+            TestHealth.permits(LIMIT),
+            () -> now);
     final BackendRoutes routes = backend.role().routes();
 
     RoutesFixture() {
@@ -76,19 +78,5 @@ final class RoutesFixture {
 
     State state() {
         return backend.state();
-    }
-
-    private static final class Permits implements Health.Permits {
-
-        @Override
-        public int limit() {
-            return LIMIT;
-        }
-
-        @Override
-        public void limitChanged() {}
-
-        @Override
-        public void giveBack(int calls) {}
     }
 }

@@ -23,7 +23,7 @@ class PauseAllowanceTest {
         "100, 10, 0, 0",
         "3600000, 1000000, 1, 1000000"
     })
-    void allowsAsManyCallsAsHadHadAPermitMeanwhile(long pausedMillis, int permits, long usualMillis, int places) {
+    void allowsAsManyCallsAsFitIntoThePause(long pausedMillis, int permits, long usualMillis, int places) {
         long paused = TimeUnit.MILLISECONDS.toNanos(pausedMillis);
         long usual = TimeUnit.MILLISECONDS.toNanos(usualMillis);
 

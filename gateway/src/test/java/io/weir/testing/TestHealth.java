@@ -20,7 +20,7 @@ public final class TestHealth {
 
     /** A closed health of the backend {@code orders}, whose probes are not jittered. */
     public static Health of(HealthSettings settings, LongSupplier nanoClock) {
-        return of(settings, new UnlimitedPermits(), nanoClock);
+        return of(settings, permits(LIMIT), nanoClock);
     }
 
     /** A closed health of the backend {@code orders}, whose probes are not jittered. */
@@ -90,15 +90,15 @@ public final class TestHealth {
 
     /** Permits of a large compartment. */
     public static Health.Permits unlimited() {
-        return new UnlimitedPermits();
+        return permits(LIMIT);
     }
 
-    private static final class UnlimitedPermits implements Health.Permits {
+    /** Permits of a compartment with this limit; none is given back. */
+    public static Health.Permits permits(int limit) {
+        return new ConstantPermits(limit);
+    }
 
-        @Override
-        public int limit() {
-            return LIMIT;
-        }
+    private record ConstantPermits(int limit) implements Health.Permits {
 
         @Override
         public void limitChanged() {}

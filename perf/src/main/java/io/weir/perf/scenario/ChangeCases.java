@@ -80,10 +80,10 @@ final class ChangeCases {
         traffic.answer(step.path(), step.before());
         Duration total = calm.multipliedBy(2).plus(changed);
         CompletableFuture<Requests> sent = traffic.load(step.path()).send(step.perSecond(), total);
-        ChangeScenario.pass(calm);
+        Thread.sleep(calm);
         long slower = OpenLoad.nowMillis();
         traffic.answer(step.path(), step.after());
-        ChangeScenario.pass(changed);
+        Thread.sleep(changed);
         long back = OpenLoad.nowMillis();
         traffic.answer(step.path(), step.before());
 
@@ -114,7 +114,7 @@ final class ChangeCases {
         traffic.answer("/batch-short/1", 10);
         traffic.answer("/batch-large/1", 300);
         CompletableFuture<Requests> calls = traffic.load("/batch-short/1").send(300, calm.multipliedBy(2));
-        ChangeScenario.pass(calm);
+        Thread.sleep(calm);
         Requests batch = traffic.load("/batch-large/1").burst(200).join();
         answered(promises, "200 at once of 300 ms, beside 300/s of 10 ms: answered", 100, batch);
         answered(promises, "300/s of 10 ms, beside a batch: answered", 100, calls.join());
@@ -124,7 +124,7 @@ final class ChangeCases {
         traffic.answer("/polls-short/1", 15);
         traffic.answer("/polls-long/1", options.quick() ? 12_000 : 30_000);
         CompletableFuture<Requests> calls = traffic.load("/polls-short/1").send(85, calm.plus(changed));
-        ChangeScenario.pass(calm);
+        Thread.sleep(calm);
         Requests polls = traffic.load("/polls-long/1").burst(20).join();
         answered(promises, "20 long polls: answered", 100, polls);
         answered(promises, "85/s of 15 ms, beside 20 long polls: answered", 97, calls.join());
@@ -139,7 +139,7 @@ final class ChangeCases {
                 (traffic, promises) -> {
                     traffic.answer("/pause/1", 20);
                     CompletableFuture<Requests> sent = traffic.load("/pause/1").send(300, options.seconds(4, 8));
-                    ChangeScenario.pass(options.seconds(2, 4));
+                    Thread.sleep(options.seconds(2, 4));
                     long pid = traffic.gateway().process().orElseThrow().pid();
                     signal("-STOP", pid);
                     Thread.sleep(140);

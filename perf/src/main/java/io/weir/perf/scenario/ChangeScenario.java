@@ -103,9 +103,4 @@ record ChangeScenario(Scenario.Options options) {
         }
         return Files.writeString(directory.resolve("change.yml"), routes.toString() + backends);
     }
-
-    /** Sleeps, so that a phase of a case lasts that long. */
-    static void pass(Duration time) throws InterruptedException {
-        Thread.sleep(time);
-    }
 }

@@ -88,10 +88,10 @@ final class EvidenceCases {
             CompletableFuture<Requests> failed = traffic.load(paths.get(0)).send(perSecond, total);
             CompletableFuture<Requests> others =
                     traffic.load(paths.get(1), paths.get(2)).send(TOTAL_PER_SECOND - perSecond, total);
-            ChangeScenario.pass(calm);
+            Thread.sleep(calm);
             long begins = OpenLoad.nowMillis();
             traffic.backend().set(paths.get(0), kind.answer());
-            ChangeScenario.pass(failing);
+            Thread.sleep(failing);
             long heals = OpenLoad.nowMillis();
             traffic.answer(paths.get(0), 10);
 
@@ -126,7 +126,7 @@ final class EvidenceCases {
             traffic.answer(good, 80);
             traffic.backend().set(bad, kind.answer());
             CompletableFuture<Requests> others = traffic.load(good).from(OTHERS).send(60, calm.plus(failing));
-            ChangeScenario.pass(calm);
+            Thread.sleep(calm);
             traffic.load(bad).from(ONE).run(perSecond, failing);
             answered(
                     promises,
@@ -145,7 +145,7 @@ final class EvidenceCases {
             traffic.answer(good, 20);
             traffic.backend().set(dead, Answer.NEVER);
             CompletableFuture<Requests> others = traffic.load(good).send(100 - percent, calm.plus(failing));
-            ChangeScenario.pass(calm);
+            Thread.sleep(calm);
             traffic.load(dead).run(percent, failing);
             answered(promises, "%d %% of a route's calls hang: the others".formatted(percent), 97, others.join());
         });
@@ -158,7 +158,7 @@ final class EvidenceCases {
             traffic.backend().set(path, Answer.NEVER);
             Duration swallows = options.seconds(6, 14);
             CompletableFuture<Requests> sent = traffic.load(path).send(50, swallows.plusSeconds(8));
-            ChangeScenario.pass(swallows);
+            Thread.sleep(swallows);
             long heals = OpenLoad.nowMillis();
             traffic.answer(path, 10);
             promises.atMost(
