@@ -61,6 +61,11 @@ public final class PromiseTable {
         rows.add(new Promise("(" + prefix + text + ")", "", measured, true));
     }
 
+    /** The rows of another product, without their promises. */
+    public void showAll(String product, PromiseTable other) {
+        other.rows.forEach(row -> show(product + ": " + row.text(), row.measured()));
+    }
+
     public void atLeast(String text, double promised, double measured, String unit) {
         add(text, "at least " + number(promised, unit), number(measured, unit), measured >= promised);
     }

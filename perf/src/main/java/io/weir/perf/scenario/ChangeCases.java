@@ -60,18 +60,20 @@ final class ChangeCases {
             groups.add(steps(new Step(20, 600, 100, two), new Step(20, 400, 40, two), new Step(20, 400, 10, one)));
         }
         groups.add(List.of(
-                new Case(MIX, "deadline: 1s", List.of("mix-fast", "mix-slow"), this::changeMix),
-                new Case(BATCH, "deadline: 1s", List.of("batch-short", "batch-large"), this::sendBatch),
-                new Case(POLLS, "deadline: 40s", List.of("polls-short", "polls-long"), this::poll)));
+                new Case(MIX, Duration.ofSeconds(1), List.of("mix-fast", "mix-slow"), this::changeMix),
+                new Case(BATCH, Duration.ofSeconds(1), List.of("batch-short", "batch-large"), this::sendBatch),
+                new Case(POLLS, Duration.ofSeconds(40), List.of("polls-short", "polls-long"), this::poll)));
         return groups;
     }
 
     private List<Case> steps(Step... steps) {
         List<Case> cases = new ArrayList<>();
         for (Step step : steps) {
-            String deadline = "deadline: " + step.deadline().toMillis() + "ms";
             cases.add(new Case(
-                    step.name(), deadline, List.of(step.name()), (traffic, promises) -> step(step, traffic, promises)));
+                    step.name(),
+                    step.deadline(),
+                    List.of(step.name()),
+                    (traffic, promises) -> step(step, traffic, promises)));
         }
         return cases;
     }
@@ -134,13 +136,18 @@ final class ChangeCases {
     Case pause() {
         return new Case(
                 PAUSE,
+                Duration.ofSeconds(2),
                 "bulkhead: { max-concurrent-calls: 10, queue-capacity: 10 }",
                 List.of(PAUSE),
                 (traffic, promises) -> {
                     traffic.answer("/pause/1", 20);
                     CompletableFuture<Requests> sent = traffic.load("/pause/1").send(300, options.seconds(4, 8));
                     Thread.sleep(options.seconds(2, 4));
-                    long pid = traffic.gateway().process().orElseThrow().pid();
+                    long pid = traffic.gateway()
+                            .orElseThrow()
+                            .process()
+                            .orElseThrow()
+                            .pid();
                     signal("-STOP", pid);
                     Thread.sleep(140);
                     signal("-CONT", pid);

@@ -79,7 +79,7 @@ final class EvidenceCases {
     private Case route(Kind kind, int percent) {
         String name = "route-" + kind.status + '-' + percent;
         List<String> routes = List.of(name + "-bad", name + "-1", name + "-2");
-        return new Case(name, "deadline: 2s", routes, (traffic, promises) -> {
+        return new Case(name, Duration.ofSeconds(2), routes, (traffic, promises) -> {
             List<String> paths =
                     routes.stream().map(route -> '/' + route + "/1").toList();
             paths.forEach(path -> traffic.answer(path, 10));
@@ -120,7 +120,7 @@ final class EvidenceCases {
     /** One caller fails, beside 60/s of ten others on the same route. */
     private Case caller(Kind kind, int perSecond) {
         String name = "caller-" + kind.status + '-' + perSecond;
-        return new Case(name, "deadline: 1s", List.of(name), (traffic, promises) -> {
+        return new Case(name, Duration.ofSeconds(1), List.of(name), (traffic, promises) -> {
             String good = '/' + name + "/1";
             String bad = '/' + name + "/bad";
             traffic.answer(good, 80);
@@ -139,7 +139,7 @@ final class EvidenceCases {
     /** A share of one route's calls hangs, as with a dead shard. */
     private Case shard(int percent) {
         String name = "shard-" + percent;
-        return new Case(name, "deadline: 2s", List.of(name), (traffic, promises) -> {
+        return new Case(name, Duration.ofSeconds(2), List.of(name), (traffic, promises) -> {
             String good = '/' + name + "/1";
             String dead = '/' + name + "/dead";
             traffic.answer(good, 20);
@@ -153,7 +153,7 @@ final class EvidenceCases {
 
     /** A backend that has never been called swallows what it gets, and heals. */
     private Case swallow() {
-        return new Case(SWALLOWS, "deadline: 20s", List.of(SWALLOWS), (traffic, promises) -> {
+        return new Case(SWALLOWS, Duration.ofSeconds(20), List.of(SWALLOWS), (traffic, promises) -> {
             String path = '/' + SWALLOWS + "/1";
             traffic.backend().set(path, Answer.NEVER);
             Duration swallows = options.seconds(6, 14);

@@ -181,6 +181,18 @@ public final class Scenario {
             promises.add(text, promised, measured, quick || millis <= promisedMillis);
         }
 
+        /** The same with shorter phases. */
+        Options inQuickForm() {
+            return new Options(jar, configuration, true, without, steps);
+        }
+
+        /** The same without one more protection. */
+        Options without(String protection) {
+            List<String> all =
+                    Stream.concat(without.stream(), Stream.of(protection)).toList();
+            return new Options(jar, configuration, quick, all, steps);
+        }
+
         /** Whether the scenario runs beside a peer. */
         boolean compares(PeerProxy peer) {
             return !quick && peer.isInstalled();
