@@ -14,8 +14,6 @@ import io.weir.testing.Door;
 import io.weir.testing.TestBackend;
 import io.weir.testing.TestCaller;
 import io.weir.testing.TestGateway;
-import java.io.DataInputStream;
-import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -78,15 +76,15 @@ final class Storm implements AutoCloseable {
 
     private static final byte[] BODY = "0123456789".repeat(2_000).getBytes(StandardCharsets.US_ASCII);
     /** Larger than the initial window of an HTTP/2 caller, and smaller than the gateway's own buffers. */
-    private static final byte[] LARGE = "0123456789".repeat(9_000).getBytes(StandardCharsets.US_ASCII);
+    static final byte[] LARGE = "0123456789".repeat(9_000).getBytes(StandardCharsets.US_ASCII);
 
-    private static final int WINDOW = 65_535;
     private static final List<Phase> PHASES = List.of(Phase.values());
 
     private final RandomGenerator random;
     private final TestBackend plain;
     private final ServerSocket secure;
     private final SSLContext tls;
+    private final MisbehavingBackends misbehaving;
     private final TestGateway gateway;
     private final Map<Integer, StormPlan> plans = new ConcurrentHashMap<>();
     private final Set<Socket> handshakes = ConcurrentHashMap.newKeySet();
@@ -124,7 +122,9 @@ final class Storm implements AutoCloseable {
         this.plain = TestBackend.start(this::serve);
         this.secure = new ServerSocket(0, 1024, InetAddress.getLoopbackAddress());
         Thread.ofVirtual().start(this::acceptSecure);
+        this.misbehaving = new MisbehavingBackends(random, tls);
         TestGateway.Setup setup = TestGateway.setup();
+        misbehaving.addTo(setup, "storm");
         for (String line : weir) {
             setup.weir(line);
         }
@@ -152,6 +152,7 @@ final class Storm implements AutoCloseable {
         // that the storm holds.
         gateway.backend(PLAIN).health().operator().forceClosed();
         gateway.backend(SECURE).health().operator().forceClosed();
+        misbehaving.forceClosed(gateway);
         for (Phase phase : Phase.values()) {
             met.put(phase, new TreeMap<>((one, other) -> one.toString().compareTo(other.toString())));
         }
@@ -211,7 +212,7 @@ final class Storm implements AutoCloseable {
         connectionEvents = handshakeEvents;
         moment = System.nanoTime() + lead;
         List<StormPlan> wave = new ArrayList<>();
-        for (int i = 0; i < size; i++) {
+        for (int i = 0; i < size - MisbehavingBackends.WAVE; i++) {
             StormPlan plan = draw(started++, eventsOfAll);
             plans.put(plan.id, plan);
             wave.add(plan);
@@ -229,7 +230,9 @@ final class Storm implements AutoCloseable {
         bulkhead.resize(WAVE, WAVE);
         gateway.backend(SECURE).bulkhead().resize(WAVE, WAVE);
 
-        CountDownLatch over = new CountDownLatch(wave.size());
+        CountDownLatch over = new CountDownLatch(size);
+        misbehaving.start(gateway, started, moment, eventsOfAll.contains(Event.SHUTDOWN), over);
+        started += MisbehavingBackends.WAVE;
         wave.stream()
                 .filter(plan -> plan.phase != Phase.QUEUED && plan.phase != Phase.CONNECTING)
                 .forEach(plan -> call(plan, over));
@@ -267,6 +270,7 @@ final class Storm implements AutoCloseable {
         await().until(() -> gateway.bean(Engine.class).inFlight() == 0);
         closeHandshakes();
         gateway.assertNothingHeld();
+        misbehaving.forgeOnIdleConnections();
         if (inTime) {
             reached.forEach(plan -> count(plan, wave));
         }
@@ -358,7 +362,9 @@ final class Storm implements AutoCloseable {
     private void call(StormPlan plan, CountDownLatch over) {
         Thread.ofVirtual().start(() -> {
             try {
-                plan.seen = plan.phase == Phase.FLUSHING ? callByHttp2(plan) : callByHttp1(plan);
+                plan.seen = plan.phase == Phase.FLUSHING
+                        ? HalfReadingCaller.call(plan, gateway.port(), timeout(plan))
+                        : callByHttp1(plan);
             } catch (IOException e) {
                 plan.seen = Seen.BROKEN_OFF;
             } catch (RuntimeException e) {
@@ -405,106 +411,6 @@ final class Storm implements AutoCloseable {
         } catch (IOException e) {
             // The connection is closed already.
         }
-    }
-
-    private Seen callByHttp2(StormPlan plan) throws IOException {
-        try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), gateway.port())) {
-            socket.setTcpNoDelay(true);
-            socket.setSoTimeout((int) TestGateway.PATIENCE.toMillis());
-            OutputStream out = socket.getOutputStream();
-            out.write("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
-            out.write(frame(4, 0, 0));
-            out.write(frame(
-                    1,
-                    5,
-                    1,
-                    field(":method", "GET"),
-                    field(":scheme", "http"),
-                    field(":path", plan.path()),
-                    field(":authority", "weir.test"),
-                    field("x-request-timeout", timeout(plan))));
-            DataInputStream in = new DataInputStream(socket.getInputStream());
-            long read = 0;
-            while (true) {
-                int length = in.readUnsignedByte() << 16 | in.readUnsignedShort();
-                int type = in.readUnsignedByte();
-                int flags = in.readUnsignedByte();
-                int stream = in.readInt();
-                byte[] payload = in.readNBytes(length);
-                if (payload.length < length) {
-                    throw new EOFException("end within a frame");
-                }
-                if (type == 0) {
-                    read += length;
-                }
-                if (type == 3 || type == 7) {
-                    return Seen.BROKEN_OFF;
-                }
-                if (stream == 1 && (flags & 1) != 0) {
-                    plan.status = read == LARGE.length ? 200 : 0;
-                    return Seen.COMPLETE_ANSWER;
-                }
-                if (read == WINDOW && !plan.reached) {
-                    plan.reached = true;
-                    Thread.ofVirtual().start(() -> readOrLeave(plan, socket));
-                }
-            }
-        }
-    }
-
-    private static void readOrLeave(StormPlan plan, Socket socket) {
-        List<Event> order = new ArrayList<>(EnumSet.of(Event.CANCEL, Event.COMPLETE));
-        order.removeIf(event -> !plan.has(event));
-        order.sort((one, other) -> Long.compare(plan.at(one), plan.at(other)));
-        try {
-            if (!plan.hasOwn()) {
-                waitUntil(plan.latest());
-                socket.close();
-            }
-            for (Event event : order) {
-                waitUntil(plan.at(event));
-                long from = System.nanoTime();
-                if (event == Event.CANCEL) {
-                    socket.setSoLinger(true, 0);
-                    socket.close();
-                } else {
-                    socket.getOutputStream().write(frame(8, 0, 0, new byte[] {0, 1, 0, 0}));
-                    socket.getOutputStream().write(frame(8, 0, 1, new byte[] {0, 1, 0, 0}));
-                }
-                plan.happened(event, from);
-            }
-        } catch (IOException e) {
-            // The connection is closed already.
-        }
-    }
-
-    private static byte[] frame(int type, int flags, int stream, byte[]... parts) {
-        int length = 0;
-        for (byte[] part : parts) {
-            length += part.length;
-        }
-        byte[] frame = new byte[9 + length];
-        frame[1] = (byte) (length >> 8);
-        frame[2] = (byte) length;
-        frame[3] = (byte) type;
-        frame[4] = (byte) flags;
-        frame[8] = (byte) stream;
-        int at = 9;
-        for (byte[] part : parts) {
-            System.arraycopy(part, 0, frame, at, part.length);
-            at += part.length;
-        }
-        return frame;
-    }
-
-    /** A field in HPACK's literal form without indexing. */
-    private static byte[] field(String name, String value) {
-        byte[] field = new byte[3 + name.length() + value.length()];
-        field[1] = (byte) name.length();
-        System.arraycopy(name.getBytes(StandardCharsets.US_ASCII), 0, field, 2, name.length());
-        field[2 + name.length()] = (byte) value.length();
-        System.arraycopy(value.getBytes(StandardCharsets.US_ASCII), 0, field, 3 + name.length(), value.length());
-        return field;
     }
 
     private String timeout(StormPlan plan) {
@@ -694,6 +600,7 @@ final class Storm implements AutoCloseable {
                     .as("exchanges without a line in the access log")
                     .isEmpty();
         });
+        misbehaving.assertExplained(lines);
         for (StormPlan plan : ended) {
             List<JsonNode> logged = lines.getOrDefault(plan.path(), List.of());
             assertThat(logged).as("%s", plan).hasSizeLessThan(2);
@@ -762,7 +669,7 @@ final class Storm implements AutoCloseable {
 
     /** The possible pairs of events that have not met, by phase. */
     List<String> missingPairs() {
-        List<String> missing = new ArrayList<>();
+        List<String> missing = new ArrayList<>(misbehaving.missing());
         for (Phase phase : Phase.values()) {
             for (Set<Event> pair : pairs()) {
                 if (pair.stream().allMatch(phase::meets) && ofPhase(phase).getOrDefault(pair, 0) == 0) {
@@ -775,7 +682,7 @@ final class Storm implements AutoCloseable {
 
     /** The possible events that have not occurred, by phase. */
     List<String> missingEvents() {
-        List<String> missing = new ArrayList<>();
+        List<String> missing = new ArrayList<>(misbehaving.missing());
         for (Phase phase : Phase.values()) {
             for (Event event : Event.values()) {
                 boolean happened = ended.stream()
@@ -810,7 +717,7 @@ final class Storm implements AutoCloseable {
         }
     }
 
-    private static void waitUntil(long nanoTime) {
+    static void waitUntil(long nanoTime) {
         for (long left = nanoTime - System.nanoTime(); left > 0; left = nanoTime - System.nanoTime()) {
             LockSupport.parkNanos(left);
         }
@@ -821,6 +728,7 @@ final class Storm implements AutoCloseable {
         gateway.close();
         plain.close();
         secure.close();
+        misbehaving.close();
         closeHandshakes();
     }
 }

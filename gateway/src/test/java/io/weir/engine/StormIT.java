@@ -16,8 +16,9 @@ import org.slf4j.LoggerFactory;
 
 /**
  * At least 1000 exchanges through both doors, in the full tier 10 000. Two random events hit each exchange at
- * the same time, in a random phase. No resource may be lost or held, no caller may take a broken answer for a
- * complete one, and each exchange must end for one of its events. The test runs up to four times as many
+ * the same time, in a random phase. A fifth of the exchanges goes to backends that violate HTTP. No resource
+ * may be lost or held, no caller may get the answer to another request or take a broken answer for a complete
+ * one, and each exchange must end for one of its events. The test runs up to four times as many
  * exchanges until every possible event has occurred in every phase, in the full tier until every possible
  * pair of events has met there; on a busy machine such meetings are rarer.
  *
@@ -51,6 +52,8 @@ class StormIT {
                     .filteredOn(event -> event.getLevel().isGreaterOrEqual(Level.WARN))
                     // True: the storm leaves calls unanswered, and chance leaves several of one route.
                     .filteredOn(event -> !event.getFormattedMessage().contains(" hangs, no answer to "))
+                    // True: of the backends that send more than their answers, once for each kind.
+                    .filteredOn(event -> !event.getFormattedMessage().contains("weir_backend_violations_total"))
                     .as("warnings in the gateway's log about callers and backends")
                     .isEmpty();
         } finally {

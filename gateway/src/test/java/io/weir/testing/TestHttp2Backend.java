@@ -214,6 +214,11 @@ public final class TestHttp2Backend implements AutoCloseable {
         public void announce(int status, int length, boolean ends) {
             Http2Headers answer =
                     new DefaultHttp2Headers().status(Integer.toString(status)).setInt("content-length", length);
+            begin(answer, ends);
+        }
+
+        /** Begins an answer with these fields, and ends it if {@code ends}. */
+        public void begin(Http2Headers answer, boolean ends) {
             channel.writeAndFlush(new DefaultHttp2HeadersFrame(answer, ends));
         }
 
@@ -246,8 +251,14 @@ public final class TestHttp2Backend implements AutoCloseable {
 
         /** Answers completely, and resets the stream as soon as the answer is sent. */
         public void answerAndReset(int status, byte[] body, Http2Error error) {
-            Http2Headers answer =
-                    new DefaultHttp2Headers().status(Integer.toString(status)).setInt("content-length", body.length);
+            answerAndReset(
+                    new DefaultHttp2Headers().status(Integer.toString(status)).setInt("content-length", body.length),
+                    body,
+                    error);
+        }
+
+        /** Answers completely with these fields, and resets the stream as soon as the answer is sent. */
+        public void answerAndReset(Http2Headers answer, byte[] body, Http2Error error) {
             channel.write(new DefaultHttp2HeadersFrame(answer, false));
             // A reset overtakes a body that waits for its flush.
             channel.writeAndFlush(new DefaultHttp2DataFrame(Unpooled.wrappedBuffer(body), true))
@@ -262,6 +273,11 @@ public final class TestHttp2Backend implements AutoCloseable {
         /** Announces that the connection accepts no further streams; the open ones go on. */
         public void goAway() {
             channel.parent().writeAndFlush(new DefaultHttp2GoAwayFrame(Http2Error.NO_ERROR));
+        }
+
+        /** Reads nothing from the connection any more: no request, and no PING. */
+        public void stopReading() {
+            channel.parent().config().setAutoRead(false);
         }
 
         /** Closes the connection with all its streams. */
