@@ -4,7 +4,6 @@ import io.weir.config.check.GatewayFactories.ForeignArguments;
 import io.weir.config.check.RawTree.Setting;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -15,8 +14,6 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.bind.Bindable;
 import org.springframework.boot.context.properties.source.ConfigurationPropertyName;
 import org.springframework.cloud.gateway.filter.FilterDefinition;
-import org.springframework.cloud.gateway.filter.factory.AbstractGatewayFilterFactory.NameConfig;
-import org.springframework.cloud.gateway.filter.factory.AbstractNameValueGatewayFilterFactory.NameValueConfig;
 import org.springframework.cloud.gateway.handler.predicate.HostRoutePredicateFactory;
 import org.springframework.core.env.Environment;
 import org.springframework.util.ClassUtils;
@@ -39,14 +36,6 @@ final class DefinitionsCheck {
             "org.springframework.cloud.gateway.filter.factory.%sGatewayFilterFactory",
             "org.springframework.cloud.gateway.filter.factory.cache.%sGatewayFilterFactory",
             "org.springframework.cloud.gateway.filter.factory.rewrite.%sGatewayFilterFactory");
-
-    /** The gateway sets these fields, or leaves them out, after all filters. */
-    private static final Map<String, String> SET_LAST = Map.of(
-            "x-request-id", "the gateway sends the id of the call",
-            "x-request-timeout", "the gateway sends the time left; use weir.routes.%s.deadline");
-
-    private static final Set<String> REQUEST_FIELD_FILTERS =
-            Set.of("AddRequestHeader", "SetRequestHeader", "RemoveRequestHeader");
 
     private static final String RATE_LIMITER = "RequestRateLimiter";
 
@@ -137,28 +126,27 @@ final class DefinitionsCheck {
         } else if (isKnown(
                 definition, "filter", factories.get().filters(), factories.get().predicates())) {
             return create(definition, factories.get()::makeFilter)
-                    .filter(valid -> backend == null || hasEffect(valid, route));
+                    .filter(valid -> backend == null || isWritable(valid, route));
         }
         return Optional.empty();
     }
 
-    /** Whether a filter changes the request that a backend gets. */
-    private boolean hasEffect(ValidDefinition filter, String route) {
-        String field =
-                switch (filter.config()) {
-                    case NameConfig one -> one.getName();
-                    case NameValueConfig pair -> pair.getName();
-                    default -> null;
-                };
-        Definition definition = filter.definition();
-        if (field == null || !REQUEST_FIELD_FILTERS.contains(definition.name())) {
-            return true;
+    /** Whether a filter may write its field. */
+    private boolean isWritable(ValidDefinition filter, String route) {
+        String why = RequestFieldFilters.problem(filter, route);
+        if (why != null) {
+            report(filter.definition(), "not on a backend:// route: " + why, null);
         }
-        String instead = SET_LAST.get(field.toLowerCase(Locale.ROOT));
-        if (instead != null) {
-            report(definition, "without effect on a backend:// route; " + instead.formatted(route), null);
-        }
-        return instead == null;
+        return why == null;
+    }
+
+    /** Checks that a backend gets the host that a route's filters set. */
+    void checkHost(List<ValidDefinition> filters) {
+        RequestFieldFilters.lostHosts(filters)
+                .forEach(filter -> report(
+                        filter.definition(),
+                        "not on a backend:// route without the filter PreserveHostHeader: the backend gets its own name",
+                        null));
     }
 
     /** Checks that a route provides the variables of a filter. Otherwise the filter fails at each request. */

@@ -64,6 +64,7 @@ final class RoutesCheck {
     /** A route with valid predicates, its template variables and its valid filters. */
     private record ResolvedRoute(
             String id,
+            boolean hasBackend,
             TemplateVariables variables,
             List<DefinitionsCheck.ValidDefinition> filters,
             List<String> weightedGroups) {}
@@ -105,6 +106,9 @@ final class RoutesCheck {
                     Stream.concat(route.filters().stream(), defaults.stream()).toList();
             filters.forEach(filter -> definitions.checkVariables(filter, route.variables(), route.id()));
             checkPreservedPath(route.id(), filters);
+            if (route.hasBackend()) {
+                definitions.checkHost(filters);
+            }
             checkSticky(route);
         }
         return routes;
@@ -252,7 +256,8 @@ final class RoutesCheck {
                     .filter(WeightConfig.class::isInstance)
                     .map(config -> ((WeightConfig) config).getGroup())
                     .toList();
-            resolvedRoutes.add(new ResolvedRoute(displayId, new TemplateVariables(arguments), filters, weightedGroups));
+            resolvedRoutes.add(new ResolvedRoute(
+                    displayId, backend != null, new TemplateVariables(arguments), filters, weightedGroups));
         }
     }
 
