@@ -26,20 +26,9 @@ class Http2AnswerLengthIT extends Http2BackendTests {
     static Stream<Arguments> wrong() {
         return Stream.of(
                         new Answer("ends with its head", stream -> stream.announce(200, 5, true)),
-                        new Answer("ends without a byte", stream -> {
-                            stream.announce(200, 5, false);
-                            stream.end();
-                        }),
-                        new Answer("is shorter", stream -> {
-                            stream.announce(200, 5, false);
-                            stream.write(new byte[3]);
-                            stream.end();
-                        }),
-                        new Answer("is longer", stream -> {
-                            stream.announce(200, 5, false);
-                            stream.write(new byte[7]);
-                            stream.end();
-                        }))
+                        new Answer("ends without a byte", stream -> stream.answer(200, 5)),
+                        new Answer("is shorter", stream -> stream.answer(200, 5, new byte[3])),
+                        new Answer("is longer", stream -> stream.answer(200, 5, new byte[7])))
                 .flatMap(answer -> Stream.of(Door.values()).map(door -> Arguments.of(answer, door)));
     }
 

@@ -222,6 +222,17 @@ public final class TestHttp2Backend implements AutoCloseable {
             channel.writeAndFlush(new DefaultHttp2HeadersFrame(answer, ends));
         }
 
+        /** Sends a whole answer at once, so that it is read at once. It announces a length, which may be wrong. */
+        public void answer(int status, int length, byte... body) {
+            Http2Headers answer =
+                    new DefaultHttp2Headers().status(Integer.toString(status)).setInt("content-length", length);
+            channel.write(new DefaultHttp2HeadersFrame(answer, false));
+            if (body.length > 0) {
+                channel.write(new DefaultHttp2DataFrame(Unpooled.wrappedBuffer(body), false));
+            }
+            end();
+        }
+
         /** Sends a head with a field of many bytes. */
         public void begin(int status, int fieldBytes) {
             Http2Headers answer = new DefaultHttp2Headers().status(Integer.toString(status));
