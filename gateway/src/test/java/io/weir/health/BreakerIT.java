@@ -108,7 +108,7 @@ class BreakerIT extends GatewayTests {
 
     // ---------------------------------------------------------------- opening
 
-    @Door.Each
+    @Door.Any
     void recordsTheConfiguredStatusesAsFailures(Door door) throws IOException {
         backend.behave((request, conversation) ->
                 conversation.answer(Integer.parseInt(request.target().replaceAll(".*-", "")), ""));
@@ -120,7 +120,7 @@ class BreakerIT extends GatewayTests {
         gateway.assertFed("picky", 4, 1, 0);
     }
 
-    @Door.Each
+    @Door.Any
     void opensOnSlowCalls(Door door) throws IOException {
         backend.behave((request, conversation) -> {
             // Longer than the threshold of a slow call.
@@ -139,7 +139,7 @@ class BreakerIT extends GatewayTests {
         assertThat(line.path("attempts").asInt()).isZero();
     }
 
-    @Door.Each
+    @Door.Any
     void opensWhileCallsHang(Door door) throws IOException {
         List<CompletableFuture<TestCaller.Answer>> hanging = ask(MINIMUM_CALLS, door.path("stalls", "hangs"));
 
@@ -159,7 +159,7 @@ class BreakerIT extends GatewayTests {
         await().until(() -> breaker("stalls").state() == State.CLOSED);
     }
 
-    @Door.Each
+    @Door.Any
     void noCallerWaitsWhileTheBackendHangs(Door door) throws Exception {
         List<CompletableFuture<TestCaller.Answer>> hanging = ask(MINIMUM_CALLS, door.path("stalls", "hangs"));
         await().until(() -> breaker("stalls").state() == State.OPEN);
@@ -178,7 +178,7 @@ class BreakerIT extends GatewayTests {
         hanging.forEach(answer -> assertThat(answer.join().status()).isEqualTo(200));
     }
 
-    @Door.Each
+    @Door.Any
     void oneCallerAtATimeIsTheProbeWhereNoRequestCanBeCopied(Door door) throws Exception {
         List<CompletableFuture<TestCaller.Answer>> hanging = ask(MINIMUM_CALLS, door.path("stalls", "hangs"));
         await().until(() -> breaker("stalls").state() == State.OPEN);
@@ -201,7 +201,7 @@ class BreakerIT extends GatewayTests {
         });
     }
 
-    @Door.Each
+    @Door.Any
     void ignoresShortDeadlinesOfCallers(Door door) throws IOException {
         for (int i = 0; i < 2 * MINIMUM_CALLS; i++) {
             String path = door.path("orders", "hurry" + i);
@@ -211,7 +211,7 @@ class BreakerIT extends GatewayTests {
         gateway.assertFed("orders", 0, 0, 0);
     }
 
-    @Door.Each
+    @Door.Any
     void ignoresCallersThatDisconnect(Door door) throws Exception {
         for (int i = 0; i < 2 * MINIMUM_CALLS; i++) {
             String path = door.path("orders", "leaves" + i);
@@ -237,7 +237,7 @@ class BreakerIT extends GatewayTests {
 
     // ---------------------------------------------------------------- recovery
 
-    @Door.Each
+    @Door.Any
     void probesOncePerIntervalAndClosesSoonAfterRecovery(Door door) throws IOException {
         List<StateTransition> transitions = transitions("orders");
         open(door, "orders");
@@ -265,7 +265,7 @@ class BreakerIT extends GatewayTests {
         gateway.assertMetered(door.id("orders"), "circuit-open");
     }
 
-    @Door.Each
+    @Door.Any
     void raisesTheLimitWithEachGoodAnswerAndQueuesTheOthers(Door door) throws Exception {
         open(door, "ramp");
         backend.behave(calls);
@@ -290,7 +290,7 @@ class BreakerIT extends GatewayTests {
         assertThat(gateway.backend("ramp").bulkhead().maxConcurrentCalls()).isEqualTo(64);
     }
 
-    @Door.Each
+    @Door.Any
     void leavesHalfOpenWithoutTraffic(Door door) throws Exception {
         open(door, "orders");
         backend.behave(calls);
@@ -305,7 +305,7 @@ class BreakerIT extends GatewayTests {
         await().until(() -> breaker("orders").state() == State.CLOSED);
     }
 
-    @Door.Each
+    @Door.Any
     void opensAgainIfCallsHangWhileHalfOpen(Door door) throws Exception {
         open(door, "stalls");
         backend.behave(calls);
@@ -320,7 +320,7 @@ class BreakerIT extends GatewayTests {
         ask(door.path("stalls", "again"), () -> breaker("stalls").state() == State.CLOSED);
     }
 
-    @Door.Each
+    @Door.Any
     void probesOnlyTheHealthPathIfConfigured(Door door) throws Exception {
         open(door, "checked");
         AtomicInteger checks = new AtomicInteger();
@@ -349,7 +349,7 @@ class BreakerIT extends GatewayTests {
 
     // ---------------------------------------------------------------- forced states
 
-    @Door.Each
+    @Door.Any
     void refusesAtOnceWhenForcedOpenUntilReleased(Door door) throws IOException {
         backend.behave(TestBackend.ECHO);
         assertThat(TestCaller.get(gateway.port(), door.path("orders", "before")).status())
@@ -381,7 +381,7 @@ class BreakerIT extends GatewayTests {
                 .contains("orders", "127.0.0.1", "open", "it was closed and is forced-open");
     }
 
-    @Door.Each
+    @Door.Any
     void isCheckedAgainForACallThatLeavesTheQueue(Door door) throws Exception {
         CompletableFuture<TestCaller.Answer> occupant = TestCaller.ask(gateway.port(), door.path("single", "occupies"));
         HeldCalls.Held held = calls.next();
@@ -400,7 +400,7 @@ class BreakerIT extends GatewayTests {
         assertThat(calls.calls()).isEqualTo(1);
     }
 
-    @Door.Each
+    @Door.Any
     void cannotOpenWhileForcedClosed(Door door) throws IOException {
         open(door, "orders");
         assertThat(force("orders", "closed").at("/breaker/state").asString()).isEqualTo("forced-closed");

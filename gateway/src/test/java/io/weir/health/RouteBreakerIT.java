@@ -62,17 +62,17 @@ class RouteBreakerIT extends GatewayTests {
         List.of(backend, second, third).forEach(one -> one.behave(behaviour));
     }
 
-    @Door.Each
+    @Door.Any
     void refusesAFailingRouteAndNoOther(Door door) throws IOException {
         refusesABadRouteAlone(door, "one", "fails", BAD_ROUTE_FAILS);
     }
 
-    @Door.Each
+    @Door.Any
     void refusesAFailingRouteOfSeveralInstances(Door door) throws IOException {
         refusesABadRouteAlone(door, "three", "fails", BAD_ROUTE_FAILS);
     }
 
-    @Door.Each
+    @Door.Any
     void refusesARouteWhoseConnectionsBreak(Door door) throws IOException {
         refusesABadRouteAlone(door, "one", "resets", (request, conversation) -> {
             if (request.target().contains("bad")) {
@@ -110,7 +110,7 @@ class RouteBreakerIT extends GatewayTests {
         await().until(() -> TestCaller.get(gateway.port(), badPath).status() == 200);
     }
 
-    @Door.Each
+    @Door.Any
     void givesThePermitsOfARouteThatHangsToTheOthers(Door door) throws Exception {
         behaveAll((request, conversation) -> {
             if (request.target().contains("bad")) {

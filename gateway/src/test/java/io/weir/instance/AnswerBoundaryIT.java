@@ -9,6 +9,7 @@ import io.weir.testing.OneBackendTests;
 import io.weir.testing.TestBackend;
 import io.weir.testing.TestCaller;
 import io.weir.testing.TestGateway;
+import io.weir.testing.Tier;
 import java.io.IOException;
 import java.util.concurrent.Semaphore;
 import java.util.stream.Stream;
@@ -86,7 +87,7 @@ class AnswerBoundaryIT extends OneBackendTests {
     }
 
     static Stream<Arguments> excesses() {
-        return EXCESSES.flatMap(excess -> Stream.of(Door.values())
+        return EXCESSES.flatMap(excess -> Tier.doors().stream()
                 .flatMap(door -> Stream.of(TOO_MUCH).map(bytes -> Arguments.of(excess, bytes, door))));
     }
 

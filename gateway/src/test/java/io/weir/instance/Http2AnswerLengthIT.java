@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.weir.testing.Door;
 import io.weir.testing.TestCaller;
 import io.weir.testing.TestHttp2Backend;
+import io.weir.testing.Tier;
 import java.io.IOException;
 import java.util.stream.Stream;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -29,7 +30,7 @@ class Http2AnswerLengthIT extends Http2BackendTests {
                         new Answer("ends without a byte", stream -> stream.answer(200, 5)),
                         new Answer("is shorter", stream -> stream.answer(200, 5, new byte[3])),
                         new Answer("is longer", stream -> stream.answer(200, 5, new byte[7])))
-                .flatMap(answer -> Stream.of(Door.values()).map(door -> Arguments.of(answer, door)));
+                .flatMap(answer -> Tier.doors().stream().map(door -> Arguments.of(answer, door)));
     }
 
     @ParameterizedTest(name = "{0}, {1}")

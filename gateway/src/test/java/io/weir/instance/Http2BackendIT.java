@@ -171,7 +171,7 @@ class Http2BackendIT {
         tunnels.close();
     }
 
-    @Door.Each
+    @Door.Any
     void forwardsACall(Door door) throws IOException {
         String path = door.path(BACKEND, "get");
 
@@ -184,7 +184,7 @@ class Http2BackendIT {
         gateway.assertFed(BACKEND, 1, 0, 0);
     }
 
-    @Door.Each
+    @Door.Any
     void dropsInformationalAnswers(Door door) throws IOException {
         TestCaller.Answer answer = TestCaller.get(gateway.port(), door.path(BACKEND, "hinted"));
 
@@ -194,7 +194,7 @@ class Http2BackendIT {
     }
 
     /** The codec of HTTP/1.1 does not read such a body; the codec of HTTP/2 does. */
-    @Door.Each
+    @Door.Any
     void dropsABodyThatTheAnswerMustNotHave(Door door) throws IOException {
         String path = door.path(BACKEND, "head");
         try (TestCaller caller = TestCaller.to(gateway.port())) {
@@ -206,14 +206,14 @@ class Http2BackendIT {
         gateway.assertFed(BACKEND, 2, 0, 0);
     }
 
-    @Door.Each
+    @Door.Any
     void forwardsALargeAnswer(Door door) throws IOException {
         TestCaller.Answer answer = TestCaller.get(gateway.port(), door.path(BACKEND, "large"));
 
         assertThat(answer.text()).isEqualTo("0 none" + "x".repeat(LARGE));
     }
 
-    @Door.Each
+    @Door.Any
     void forwardsUploads(Door door) throws IOException {
         try (TestCaller caller = TestCaller.to(gateway.port())) {
             caller.send(TestCaller.head("POST", door.path(BACKEND, "known"), "Content-Length: " + LARGE));
@@ -235,7 +235,7 @@ class Http2BackendIT {
         }
     }
 
-    @Door.Each
+    @Door.Any
     void forwardsRequestTrailersFromBothProtocols(Door door) throws IOException {
         try (TestCaller caller = TestCaller.to(gateway.port())) {
             caller.send(TestCaller.head("POST", door.path(BACKEND, "http1"), "Transfer-Encoding: chunked"));
@@ -245,7 +245,7 @@ class Http2BackendIT {
         assertThat(postByHttp2(door.path(BACKEND, "http2"), "two")).containsEntry("body", "3 two");
     }
 
-    @Door.Each
+    @Door.Any
     void forwardsAnswerTrailersAndRecordsTheirStatus(Door door) throws IOException {
         TestCaller.Answer well = TestCaller.get(gateway.port(), door.path(BACKEND, "well"), "TE: trailers");
         TestCaller.Answer ill = TestCaller.get(gateway.port(), door.path(BACKEND, "unavailable"), "TE: trailers");
@@ -259,7 +259,7 @@ class Http2BackendIT {
         gateway.assertFed(BACKEND, 4, 2, 0);
     }
 
-    @Door.Each
+    @Door.Any
     void servesManyConcurrentCalls(Door door) {
         HttpClient client = HttpClient.create().protocol(HttpProtocol.H2C);
         List<Integer> statuses = Flux.range(0, 40)
@@ -284,7 +284,7 @@ class Http2BackendIT {
      * The backend's settings exclude extended CONNECT. Callers that ask for a WebSocket must not open its
      * breaker.
      */
-    @Door.Each
+    @Door.Any
     void refusesAWebSocketThatTheBackendDoesNotSupport(Door door) throws IOException {
         String path = door.path(BACKEND, "websocket");
         try (TestCaller caller = TestCaller.to(gateway.port())) {
@@ -297,7 +297,7 @@ class Http2BackendIT {
     }
 
     /** An extended CONNECT (RFC 8441) has no key. */
-    @Door.Each
+    @Door.Any
     void forwardsAWebSocketAsExtendedConnect(Door door) throws Exception {
         String path = door.path(TUNNELS, "open");
         try (TestCaller caller = TestCaller.to(gateway.port())) {
@@ -319,7 +319,7 @@ class Http2BackendIT {
     }
 
     /** The handshake contains no added fields, above all no origin if the caller sent none. */
-    @Door.Each
+    @Door.Any
     void forwardsAHandshakeWithTheFieldsOfAnyOtherRequest(Door door) throws Exception {
         String authority = "127.0.0.1:" + tunnels.port();
         assertSameRequest(door, TUNNELS, "?a=1&&b", authority);

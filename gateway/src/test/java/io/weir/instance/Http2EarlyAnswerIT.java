@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.netty.handler.codec.http2.Http2Error;
 import io.weir.testing.Door;
 import io.weir.testing.TestCaller;
+import io.weir.testing.Tier;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.stream.Stream;
@@ -26,7 +27,7 @@ class Http2EarlyAnswerIT extends Http2BackendTests {
     static Stream<Arguments> resets() {
         return Stream.of(Http2Error.NO_ERROR, Http2Error.CANCEL, Http2Error.STREAM_CLOSED)
                 .flatMap(error -> Stream.of(413, 401)
-                        .flatMap(status -> Stream.of(Door.values()).map(door -> Arguments.of(status, error, door))));
+                        .flatMap(status -> Tier.doors().stream().map(door -> Arguments.of(status, error, door))));
     }
 
     @ParameterizedTest(name = "{0}, {1}, {2}")

@@ -95,7 +95,7 @@ class InstancesIT {
         assertThat(backend().health().state()).isEqualTo(State.CLOSED);
     }
 
-    @Door.Each
+    @Door.Any
     void sharesTheCallsAndShowsTheInstance(Door door) throws IOException {
         assertThat(answered(door, CALLS)).isEqualTo(CALLS);
         assertThat(servers).allSatisfy(server -> assertThat(server.requests()).isPositive());
@@ -107,7 +107,7 @@ class InstancesIT {
                         .asString());
     }
 
-    @Door.Each
+    @Door.Any
     void ejectsTheInstanceThatAnswersFailuresAndTakesItBack(Door door) throws IOException {
         assertThat(answered(door, CALLS)).isEqualTo(CALLS);
         servers.getFirst().behave((request, conversation) -> conversation.answer(500, "broken"));
@@ -122,7 +122,7 @@ class InstancesIT {
         assertReturns(door, 0);
     }
 
-    @Door.Each
+    @Door.Any
     void movesUnsentCallsFromAnInstanceThatRefusesConnections(Door door) throws IOException {
         assertThat(answered(door, CALLS)).isEqualTo(CALLS);
         servers.getFirst().close();
@@ -236,7 +236,7 @@ class InstancesIT {
         return lines.getFirst().substring(lines.getFirst().lastIndexOf(' ') + 1);
     }
 
-    @Door.Each
+    @Door.Any
     void opensTheBackendWhereAllInstancesFail(Door door) throws IOException {
         assertThat(answered(door, CALLS)).isEqualTo(CALLS);
         servers.forEach(server -> server.behave((request, conversation) -> conversation.answer(500, "broken")));

@@ -86,7 +86,7 @@ class LoadBalancingIT {
         return hosts;
     }
 
-    @Door.Each
+    @Door.Any
     void sendsACookieToItsInstanceAlsoAfterAReload(Door door) throws IOException {
         List<String> before = hosts(door);
         assertThat(before)
@@ -107,7 +107,7 @@ class LoadBalancingIT {
         assertThat(hosts(door)).isEqualTo(before);
     }
 
-    @Door.Each
+    @Door.Any
     void startsAnInstanceSlowlyThatAReloadAdds(Door door) throws IOException {
         reload(servers.subList(0, 2), BY_COOKIE);
         reload(servers, "{ policy: hash, hash-key: \"cookie:SID\", slow-start: 1h }");
@@ -116,7 +116,7 @@ class LoadBalancingIT {
                 .isLessThan(COOKIES / 5);
     }
 
-    @Door.Each
+    @Door.Any
     void takesTurns(Door door) throws IOException {
         reload(servers, "{ policy: round-robin }");
         List<String> hosts = hosts(door);
@@ -126,7 +126,7 @@ class LoadBalancingIT {
         }
     }
 
-    @Door.Each
+    @Door.Any
     void boundsTheLimitByTheCapOfTheInstances(Door door) throws IOException {
         reload(servers, "{ max-concurrent-calls-per-instance: 4 }");
         assertThat(backend().bulkhead().maxConcurrentCalls()).isEqualTo(12);

@@ -49,7 +49,7 @@ class PoolIT extends GatewayTests {
                 .start();
     }
 
-    @Door.Each
+    @Door.Any
     void hasAConnectionPerPermitAndNoWaitingRequests(Door door) throws IOException {
         int callers = 100;
         int before = backend.accepted();
@@ -80,7 +80,7 @@ class PoolIT extends GatewayTests {
         assertThat(backend.accepted() - before).isLessThanOrEqualTo(LIMIT + STREAMS + HEADROOM);
     }
 
-    @Door.Each
+    @Door.Any
     void keepsItsBoundWhenAllConnectionsAreReset(Door door) throws Exception {
         Pool pool = gateway.backend("orders").instances().first().pool();
         for (int round = 0; round < 20; round++) {
@@ -106,7 +106,7 @@ class PoolIT extends GatewayTests {
         gateway.assertFed("orders", 1, 0, 0);
     }
 
-    @Door.Each
+    @Door.Any
     void closesAnIdleConnectionBeforeTheBackendDoes(Door door) throws Exception {
         // The backend keeps a connection for longer than the gateway, and would close it with a RST.
         AtomicInteger closedByBackend = new AtomicInteger();
@@ -132,7 +132,7 @@ class PoolIT extends GatewayTests {
         gateway.assertFed("fickle", 4, 0, 0);
     }
 
-    @Door.Each
+    @Door.Any
     void doesNotRetryByItself(Door door) throws IOException {
         backend.behave(TestBackend.ECHO);
         assertThat(TestCaller.get(gateway.port(), door.path("orders", "first")).status())
@@ -162,7 +162,7 @@ class PoolIT extends GatewayTests {
                 .isTrue();
     }
 
-    @Door.Each
+    @Door.Any
     void replacesAnOldConnectionEvenIfBusy(Door door) throws IOException {
         backend.behave(TestBackend.ECHO);
         int before = backend.accepted();

@@ -85,7 +85,7 @@ class SharedConnectionIT extends OneGatewayTests {
         unread.close();
     }
 
-    @Door.Each
+    @Door.Any
     void furtherCallsUseFurtherConnections(Door door) {
         waits.set(true);
         List<CompletableFuture<TestCaller.Answer>> calls = Stream.generate(

@@ -163,7 +163,7 @@ class SilentConnectionIT extends OneGatewayTests {
         return get(door, ORDERS, "1").status();
     }
 
-    @Door.Each
+    @Door.Any
     void callsGoOnOverANewConnection(Door door) throws IOException {
         await().atMost(PATIENCE).until(() -> status(door) == 200);
         int before = path.accepted.get();
@@ -234,7 +234,7 @@ class SilentConnectionIT extends OneGatewayTests {
     }
 
     /** The backend answers PINGs while it works. */
-    @Door.Each
+    @Door.Any
     void aSlowAnswerKeepsItsConnection(Door door) throws IOException {
         await().atMost(PATIENCE).until(() -> status(door) == 200);
         int before = path.accepted.get();

@@ -77,7 +77,7 @@ class AdaptiveLimitIT {
         backend.close();
     }
 
-    @Door.Each
+    @Door.Any
     void doesUsefulWorkInAnOverload(Door door) throws Exception {
         Map<String, Integer> outcomes = outcomes(overload(door, 2.5));
 
@@ -94,7 +94,7 @@ class AdaptiveLimitIT {
         gateway.assertNeighbourUnharmed();
     }
 
-    @Door.Each
+    @Door.Any
     void refusesNothingInTheCalm(Door door) throws Exception {
         for (int burst = 0; burst < 5; burst++) {
             List<CompletableFuture<TestCaller.Answer>> answers = new ArrayList<>();

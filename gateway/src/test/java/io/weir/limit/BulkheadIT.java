@@ -69,7 +69,7 @@ class BulkheadIT extends GatewayTests {
 
     // ---------------------------------------------------------------- limit and queue
 
-    @Door.Each
+    @Door.Any
     void enforcesTheExactLimit(Door door) throws Exception {
         List<CompletableFuture<TestCaller.Answer>> answers = fill(door, "exact");
 
@@ -91,7 +91,7 @@ class BulkheadIT extends GatewayTests {
         gateway.assertFed("orders", LIMIT + WAITERS, 0, 0);
     }
 
-    @Door.Each
+    @Door.Any
     void enforcesTheLimitUnderManyConcurrentRequests(Door door) throws Exception {
         int callers = 200;
         calls.release();
@@ -116,7 +116,7 @@ class BulkheadIT extends GatewayTests {
         assertThat(gateway.backend("orders").health().state()).isEqualTo(State.CLOSED);
     }
 
-    @Door.Each
+    @Door.Any
     void servesQueuedCallsInOrder(Door door) throws Exception {
         List<CompletableFuture<TestCaller.Answer>> answers = fill(door, "order");
         HeldCalls.Held leaving = calls.next();
@@ -137,7 +137,7 @@ class BulkheadIT extends GatewayTests {
         answers.forEach(answer -> assertThat(answer.join().status()).isEqualTo(200));
     }
 
-    @Door.Each
+    @Door.Any
     void refusesACallAfterTheLongestWait(Door door) throws Exception {
         CompletableFuture<TestCaller.Answer> occupant = TestCaller.ask(gateway.port(), door.path("hasty", "occupies"));
         HeldCalls.Held held = calls.next();
@@ -155,7 +155,7 @@ class BulkheadIT extends GatewayTests {
         assertThat(shed("hasty", Reason.QUEUE_TIMEOUT)).isPositive();
     }
 
-    @Door.Each
+    @Door.Any
     void refusesAtOnceWithoutAQueue(Door door) throws Exception {
         CompletableFuture<TestCaller.Answer> occupant =
                 TestCaller.ask(gateway.port(), door.path("walk-in", "occupies"));
@@ -184,7 +184,7 @@ class BulkheadIT extends GatewayTests {
 
     // ---------------------------------------------------------------- calls that leave the queue
 
-    @Door.Each
+    @Door.Any
     void neverSendsACallThatHasLeftTheQueue(Door door) throws Exception {
         List<CompletableFuture<TestCaller.Answer>> answers = new ArrayList<>();
         for (int i = 0; i < LIMIT; i++) {
@@ -208,7 +208,7 @@ class BulkheadIT extends GatewayTests {
         gateway.assertFed("orders", LIMIT, 0, 0);
     }
 
-    @Door.Each
+    @Door.Any
     void refusesACallWithLessTimeThanItsRoutesCallsUsuallyNeed(Door door) throws Exception {
         // The backend takes 60 ms, and the gateway has enough samples for the route's usual time.
         backend.behave((request, conversation) -> {
@@ -238,7 +238,7 @@ class BulkheadIT extends GatewayTests {
 
     // ---------------------------------------------------------------- a route's own limit
 
-    @Door.Each
+    @Door.Any
     void enforcesARoutesOwnTighterLimit(Door door) throws Exception {
         CompletableFuture<TestCaller.Answer> first = TestCaller.ask(gateway.port(), door.path("tight", "first"));
         HeldCalls.Held held = calls.next();
@@ -257,7 +257,7 @@ class BulkheadIT extends GatewayTests {
         assertThat(first.join().status()).isEqualTo(200);
     }
 
-    @Door.Each
+    @Door.Any
     void holdsNoRoutePermitWhileWaitingForTheBackendsPermit(Door door) throws Exception {
         List<CompletableFuture<TestCaller.Answer>> answers = new ArrayList<>();
         for (int i = 0; i < LIMIT; i++) {
@@ -281,7 +281,7 @@ class BulkheadIT extends GatewayTests {
 
     // ---------------------------------------------------------------- streams
 
-    @Door.Each
+    @Door.Any
     void countsStreamsSeparately(Door door) throws Exception {
         backend.behave((request, conversation) -> {
             if (request.target().contains("/stream/")) {
@@ -310,7 +310,7 @@ class BulkheadIT extends GatewayTests {
 
     // ---------------------------------------------------------------- Resilience4j's view
 
-    @Door.Each
+    @Door.Any
     void changesTheLimitWhileCallsAreInFlight(Door door) throws Exception {
         List<CompletableFuture<TestCaller.Answer>> answers = fill(door, "resize");
         List<HeldCalls.Held> held = new ArrayList<>(List.of(calls.next(), calls.next()));

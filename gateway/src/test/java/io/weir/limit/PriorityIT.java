@@ -49,7 +49,7 @@ class PriorityIT extends GatewayTests {
                 .start();
     }
 
-    @Door.Each
+    @Door.Any
     void servesTheHighestPriorityOfTheRoutesFirst(Door door) throws Exception {
         HeldCalls.Held first = hold(door);
         ask(STRANGER, door.path("report", "route-1"));
@@ -62,7 +62,7 @@ class PriorityIT extends GatewayTests {
         assertThat(priorityInLog(door.path("orders", "route-2"))).isEqualTo("normal");
     }
 
-    @Door.Each
+    @Door.Any
     void servesTheHighestPriorityOfATrustedProxyFirstAndPassesItOn(Door door) throws Exception {
         HeldCalls.Held first = hold(door);
         ask(PROXY, door.path("pay", "proxy-1"), "X-Priority: sheddable");
@@ -75,7 +75,7 @@ class PriorityIT extends GatewayTests {
         assertThat(priorityInLog(door.path("pay", "proxy-1"))).isEqualTo("sheddable");
     }
 
-    @Door.Each
+    @Door.Any
     void ignoresForgedFieldsOfACallerThatIsNoTrustedProxy(Door door) throws Exception {
         HeldCalls.Held first = hold(door);
         ask(STRANGER, door.path("orders", "forged-1"), "X-Tenant: a");
@@ -97,7 +97,7 @@ class PriorityIT extends GatewayTests {
                 .doesNotContain("b");
     }
 
-    @Door.Each
+    @Door.Any
     void countsAnUnknownPriority(Door door) throws Exception {
         double before = ignored();
         HeldCalls.Held first = hold(door);
@@ -109,7 +109,7 @@ class PriorityIT extends GatewayTests {
         assertThat(ignored()).isEqualTo(before + 1);
     }
 
-    @Door.Each
+    @Door.Any
     void tenantsTakeTurnsAndAreShown(Door door) throws Exception {
         HeldCalls.Held first = hold(door);
         ask(PROXY, door.path("orders", "tenant-1"), "X-Tenant: big");
@@ -129,7 +129,7 @@ class PriorityIT extends GatewayTests {
         assertThat(shown.path("largest").toString()).contains("\"name\":\"big\"", "\"name\":\"small\"");
     }
 
-    @Door.Each
+    @Door.Any
     void aCriticalCallTakesThePlaceOfASheddableOne(Door door) throws Exception {
         HeldCalls.Held first = hold(door);
         for (int i = 1; i <= 4; i++) {

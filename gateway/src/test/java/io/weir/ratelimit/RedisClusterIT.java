@@ -71,7 +71,7 @@ class RedisClusterIT {
                 .orElseThrow();
     }
 
-    @Door.Each
+    @Door.Any
     void countsTheRequestsOfAllGatewaysInTheNodeOfTheKey(Door door) throws IOException {
         for (int node = 0; node < 3; node++) {
             String caller = callerOf(node, door, "both", 0);
@@ -84,7 +84,7 @@ class RedisClusterIT {
         assertThat(limits.meter(Meters.RATE_LIMIT_SHARED_UP)).isEqualTo(1);
     }
 
-    @Door.Each
+    @Door.Any
     void countsTheKeysOfANodeThatIsGoneByItself(Door door) throws Exception {
         String concerned = callerOf(DOWN, door, "ends", 0);
         assertThat(limits.ask(door, "ends", concerned).status()).isEqualTo(200);

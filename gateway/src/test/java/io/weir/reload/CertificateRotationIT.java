@@ -240,7 +240,7 @@ class CertificateRotationIT {
                 .isEqualTo((double) end.getEpochSecond() + 77));
     }
 
-    @Door.Each
+    @Door.Any
     void followsTheRotationOfABackendsBundle(Door door) throws Exception {
         X509Bundle its = certificate().buildSelfSigned();
         X509Bundle other = certificate().buildSelfSigned();

@@ -181,7 +181,7 @@ class ReloadPoolsIT {
         assertThat(peer.askedOver).hasSize(1);
     }
 
-    @Door.Each
+    @Door.Any
     void completesRequestsOnAnHttp2ConnectionToAnOldAddress(Door door) throws IOException {
         Peer first = peer("first", HttpProtocol.H2C, null);
         Peer second = peer("second", HttpProtocol.H2C, null);

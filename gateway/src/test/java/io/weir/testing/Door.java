@@ -26,6 +26,16 @@ public enum Door {
     @MethodSource("io.weir.testing.Tier#doors")
     public @interface Each {}
 
+    /**
+     * A test of what is behind the doors — limits, breakers, instances, connections to a backend: it runs for
+     * the compiled door in both tiers. Both doors hand their calls to the same engine, which decides the rest.
+     */
+    @Target(ElementType.METHOD)
+    @Retention(RetentionPolicy.RUNTIME)
+    @ParameterizedTest(name = "{0}")
+    @EnumSource(names = "COMPILED")
+    public @interface Any {}
+
     /** A test in which the door matters: it runs for each door in both tiers. */
     @Target(ElementType.METHOD)
     @Retention(RetentionPolicy.RUNTIME)
