@@ -20,11 +20,23 @@ public final class TestLeakDetector<T> extends ResourceLeakDetector<T> {
         INSTALLED.set(true);
     }
 
+    /** Whether Netty uses this detector. */
+    static boolean isInstalled() {
+        return INSTALLED.get();
+    }
+
+    /**
+     * Whether a record of a leaked buffer is one of the current test class; without this detector, all are.
+     */
+    static boolean isOfTestClass(String records) {
+        return !isInstalled() || records.contains(testClass);
+    }
+
     /**
      * Whether Netty uses this detector if the JVM's options name it; it goes on with its own if it cannot.
      */
     static boolean isInstalledIfNamed() {
-        return INSTALLED.get()
+        return isInstalled()
                 || !TestLeakDetector.class.getName().equals(System.getProperty("io.netty.customResourceLeakDetector"));
     }
 
