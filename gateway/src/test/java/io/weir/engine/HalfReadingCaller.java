@@ -14,7 +14,7 @@ import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
 
-/** A caller of a {@link Storm} over HTTP/2 that reads one window of its answer, and then waits for its events. */
+/** A caller of a {@link Storm} over HTTP/2 that reads one window of its answer, and waits for its events. */
 final class HalfReadingCaller {
 
     private static final int WINDOW = 65_535;
