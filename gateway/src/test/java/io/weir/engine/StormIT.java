@@ -44,8 +44,8 @@ class StormIT {
             System.out.printf(
                     "storm: %d exchanges in %d s%n%s%n",
                     storm.started(), (System.nanoTime() - startedAt) / 1_000_000_000, storm.table());
-            assertThat(missing.get()).as("events or pairs that did not occur").isEmpty();
             storm.assertExplained();
+            assertThat(missing.get()).as("events or pairs that did not occur").isEmpty();
             storm.gateway().assertNothingHeld();
             storm.gateway().assertNeighbourUnharmed();
             assertThat(List.copyOf(warnings.list))
