@@ -17,8 +17,8 @@ final class Http2RequestChecks {
     private Http2RequestChecks() {}
 
     /**
-     * Whether a head has the pseudo-header fields without which it is no request (RFC 9113, 8.3.1). A request
-     * with CONNECT needs a method only.
+     * Whether a head has the pseudo-header fields without which it is no request, and none that belongs to
+     * CONNECT alone (RFC 9113, 8.3.1, and RFC 8441, 4). A request with CONNECT needs a method only.
      */
     static boolean isWellFormed(Http2Headers headers) {
         CharSequence method = headers.method();
@@ -27,7 +27,28 @@ final class Http2RequestChecks {
         }
         CharSequence path = headers.path();
         return HttpMethod.CONNECT.asciiName().contentEquals(method)
-                || (headers.scheme() != null && path != null && !path.isEmpty());
+                || (isScheme(headers.scheme())
+                        && path != null
+                        && !path.isEmpty()
+                        && !headers.contains(Http2Headers.PseudoHeaderName.PROTOCOL.value()));
+    }
+
+    /** Whether the characters are those of a scheme (RFC 3986, 3.1). */
+    private static boolean isScheme(@Nullable CharSequence scheme) {
+        if (scheme == null || scheme.isEmpty() || !isLetter(scheme.charAt(0))) {
+            return false;
+        }
+        for (int i = 1; i < scheme.length(); i++) {
+            char c = scheme.charAt(i);
+            if (!isLetter(c) && (c < '0' || c > '9') && c != '+' && c != '-' && c != '.') {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private static boolean isLetter(char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
     }
 
     /** The refusal of a request head; null if the request may be passed on. */

@@ -6,7 +6,10 @@ import io.netty.channel.ChannelConfig;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelPipeline;
 import io.netty.channel.ChannelPromise;
+import io.netty.handler.codec.DecoderResult;
 import io.netty.handler.codec.http.HttpDecoderConfig;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpHeaderValues;
 import io.netty.handler.codec.http.HttpMessage;
 import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http.HttpRequest;
@@ -34,6 +37,9 @@ import reactor.netty.NettyPipeline;
  * complete all the same, but its connection is closed. Bytes that arrive while no request is under way close
  * the connection, too.
  *
+ * <p>A body whose transfer coding is not {@code chunked} alone makes the answer malformed: Netty's decoder
+ * would pass it on as it is, and the caller would never learn its coding.
+ *
  * <p>The requests of a connection follow each other: Reactor Netty's client does not pipeline. Confined to
  * the event loop of the connection.
  */
@@ -52,6 +58,7 @@ final class AnswerDecoder extends HttpResponseDecoder {
     private boolean isTunnel;
     private boolean isClosing;
     private boolean isTruncated;
+    private boolean isMalformed;
     private boolean mayHaveMore;
     private Violations.@Nullable Kind violation;
 
@@ -134,13 +141,15 @@ final class AnswerDecoder extends HttpResponseDecoder {
     protected void decode(ChannelHandlerContext context, ByteBuf buffer, List<Object> out) throws Exception {
         if (isTunnel) {
             super.decode(context, buffer, out);
+        } else if (isMalformed) {
+            buffer.skipBytes(buffer.readableBytes());
         } else if (end != null || method == null) {
             violation = end == null ? Violations.Kind.BYTES_WITHOUT_REQUEST : Violations.Kind.BYTES_AFTER_ANSWER;
             buffer.skipBytes(buffer.readableBytes());
         } else {
             int before = out.size();
             super.decode(context, buffer, out);
-            for (int i = before; i < out.size(); i++) {
+            for (int i = before; i < out.size() && !isMalformed; i++) {
                 decoded(out, i);
             }
         }
@@ -152,11 +161,30 @@ final class AnswerDecoder extends HttpResponseDecoder {
             boolean switches = HttpResponseStatus.SWITCHING_PROTOCOLS.equals(answer.status());
             isInformational = answer.status().codeClass() == HttpStatusClass.INFORMATIONAL && !switches;
             isTunnel = switches;
+            String codings = codings(answer);
+            if (codings != null && !isContentAlwaysEmpty(answer)) {
+                isMalformed = true;
+                answer.setDecoderResult(DecoderResult.failure(new IllegalArgumentException(
+                        "transfer-encoding: " + codings + " (expected: chunked, and nothing else)")));
+                for (Object rest : out.subList(index + 1, out.size())) {
+                    ReferenceCountUtil.release(rest);
+                }
+                out.subList(index + 1, out.size()).clear();
+            }
         }
         if (message instanceof LastHttpContent last && !isInformational && !isTunnel && !isClosing) {
             end = last;
             out.remove(index);
         }
+    }
+
+    /** The transfer codings of an answer, if they are not {@code chunked} alone. */
+    private static @Nullable String codings(HttpResponse answer) {
+        if (!answer.headers().contains(HttpHeaderNames.TRANSFER_ENCODING)) {
+            return null;
+        }
+        String codings = String.join(", ", answer.headers().getAll(HttpHeaderNames.TRANSFER_ENCODING));
+        return HttpHeaderValues.CHUNKED.contentEqualsIgnoreCase(codings.strip()) ? null : codings;
     }
 
     @Override

@@ -108,4 +108,31 @@ class AnswerDecoderTest {
                 .anyMatch(message -> message instanceof HttpObject part
                         && part.decoderResult().isFailure());
     }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "Transfer-Encoding: gzip\r\n",
+                "Transfer-Encoding: gzip, chunked\r\n",
+                "Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n",
+                "Transfer-Encoding: x\r\nContent-Length: 3\r\n"
+            })
+    void failsAnAnswerWhoseCodingTheCallerWouldNotLearn(String fields) {
+        read("HTTP/1.1 200 OK\r\n" + fields + "\r\n3\r\nabc\r\n0\r\n\r\n", false);
+        connection.pipeline().fireChannelReadComplete();
+
+        HttpObject answer = connection.readInbound();
+        assertThat(answer.decoderResult().cause()).hasMessageContaining("(expected: chunked, and nothing else)");
+        assertThat(connection.<Object>readInbound()).isNull();
+    }
+
+    @Test
+    void decodesChunks() {
+        read("HTTP/1.1 200 OK\r\nTransfer-Encoding: Chunked \r\n\r\n3\r\nabc\r\n0\r\n\r\n", false);
+        connection.pipeline().fireChannelReadComplete();
+
+        HttpObject answer = connection.readInbound();
+        assertThat(answer.decoderResult().isSuccess()).isTrue();
+        assertThat(hasEnded()).isTrue();
+    }
 }
