@@ -95,7 +95,7 @@ final class MisbehavingBackends implements AutoCloseable {
     private final Set<TestHttp2Backend.Stream> dead = ConcurrentHashMap.newKeySet();
 
     private final List<Misbehaviour> kinds = new ArrayList<>();
-    private final List<Call> ended = new ArrayList<>();
+    private final List<Call> started = new ArrayList<>();
     private final List<String> unexpected = Collections.synchronizedList(new ArrayList<>());
     private final Map<Misbehaviour, Integer> counts = new EnumMap<>(Misbehaviour.class);
 
@@ -150,7 +150,7 @@ final class MisbehavingBackends implements AutoCloseable {
                 long at = now + (moment - now) * j / CALLS - random.nextLong(LATE_NANOS);
                 calls.add(new Call(firstId++, draw(), door, isInShutdown, at));
             }
-            ended.addAll(calls);
+            started.addAll(calls);
             Thread.ofVirtual().start(() -> callAll(gateway.port(), calls, over));
         }
     }
@@ -450,10 +450,17 @@ final class MisbehavingBackends implements AutoCloseable {
         return missing;
     }
 
+    /** The exchanges that have not ended, or in another way than they may. */
+    List<String> problems() {
+        List<String> problems = new ArrayList<>(unexpected);
+        started.stream().filter(call -> call.seen == null).map(Call::toString).forEach(problems::add);
+        return problems;
+    }
+
     /** Every caller got its own whole answer, or saw that it did not. */
     void assertExplained(Map<String, List<JsonNode>> log) {
         assertThat(unexpected).as("answers of misbehaving backends").isEmpty();
-        for (Call call : ended) {
+        for (Call call : started) {
             assertThat(call.seen).as("%s", call).isNotNull();
             List<JsonNode> logged = log.getOrDefault(call.path(), List.of());
             assertThat(logged).as("%s", call).hasSizeLessThan(2);

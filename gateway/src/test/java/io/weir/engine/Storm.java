@@ -263,8 +263,8 @@ final class Storm implements AutoCloseable {
         }
         assertThat(over.await(TestGateway.PATIENCE.toMillis(), TimeUnit.MILLISECONDS))
                 .as(
-                        "exchanges of the wave without an end: %s",
-                        wave.stream().filter(plan -> plan.seen == null).toList())
+                        "exchanges of the wave without an end: %s; %s",
+                        wave.stream().filter(plan -> plan.seen == null).toList(), misbehaving.problems())
                 .isTrue();
         resizes.join();
         await().until(() -> gateway.bean(Engine.class).inFlight() == 0);
