@@ -59,6 +59,11 @@ class FullScenarioIT {
                     overload     | bulkhead circuit-breaker deadline | \
                         overload: answered 200 within 1 s, of the backend's capacity | \
                         a full bulkhead opens no breaker; after it: answered 200
+                    faults       | deadline        | a byte a second; hang; caller that uploads at a crawl; \
+                        caller that reads nothing | ''
+                    hang         | circuit-breaker | \
+                        100/s: requests during the hang that wait for the whole deadline | \
+                        100/s: answered 200 from the heal on (median of 1)
                     hang         | probes          | 100/s: answered 200 from the heal on (median of 1) | ''
                     hang         | compartments    | 100/s: neighbour: answered 200 during the hang; \
                         100/s: requests during the hang that wait for the whole deadline | \

@@ -101,28 +101,19 @@ class ScenarioIT {
         assertBroken(jar, "overload", without, broken, perhaps);
     }
 
-    @ParameterizedTest(name = "{0}")
-    @CsvSource(delimiter = '|', emptyValue = "", textBlock = """
-                    ''       | ''
-                    deadline | a byte a second; hang; caller that uploads at a crawl; caller that reads nothing
-                    """)
+    @Test
     @Execution(ExecutionMode.CONCURRENT)
     @ResourceLock(CALM)
-    void faultsBreakPromisesOnlyWithoutProtection(String without, String broken) throws Exception {
-        assertBroken(jar, "faults", without, broken, "");
+    void faultsBreakNoPromise() throws Exception {
+        assertBroken(jar, "faults", "", "", "");
     }
 
-    /** Without the breaker, hung calls hold the permits for a while after the heal. */
-    @ParameterizedTest(name = "{0}")
-    @CsvSource(delimiter = '|', emptyValue = "", textBlock = """
-                    ''              | '' | ''
-                    circuit-breaker | 100/s: requests during the hang that wait for the whole deadline | \
-                        100/s: answered 200 from the heal on (median of 1)
-                    """)
+    /** Without its protections, a hang breaks the promises of {@code ContainmentIT} and {@code ChaosIT}. */
+    @Test
     @Execution(ExecutionMode.CONCURRENT)
     @ResourceLock(CALM)
-    void hangBreaksPromisesOnlyWithoutProtection(String without, String broken, String perhaps) throws Exception {
-        assertBroken(jar, "hang", without, broken, perhaps);
+    void hangBreaksNoPromise() throws Exception {
+        assertBroken(jar, "hang", "", "", "");
     }
 
     /**
