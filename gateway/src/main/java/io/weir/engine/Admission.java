@@ -78,6 +78,9 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
     /** The call has exchanged the bulkhead's permit for a stream's. */
     private boolean isMoved;
 
+    /** The call was left behind, and its end is still a sample of the limit. */
+    private boolean isSampleOwed;
+
     private boolean isPermitUsed;
     private boolean isSample;
     /** The mark of the permit's sample; it has no meaning while no permit is held. */
@@ -156,6 +159,10 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
         }
         if (acquireDryRun() || bulkhead.tryAcquire()) {
             holdPermit(now);
+            return admit(now);
+        }
+        if (retried == null && LeftBehind.trySendScout(backend, usualNanos(now), now)) {
+            takeStreamPermit();
             return admit(now);
         }
         releaseCaps();
@@ -237,9 +244,11 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
 
     /** Whether all permits are in use, and all places in the queue. */
     boolean isBulkheadFull() {
+        long now = exchange.now();
         return backend.dryRunBulkhead() == null
                 && bulkhead.inUse() >= bulkhead.maxConcurrentCalls()
-                && bulkhead.queued() >= bulkhead.queueCapacity() + placesAfterPause(exchange.now());
+                && bulkhead.queued() >= bulkhead.queueCapacity() + placesAfterPause(now)
+                && !LeftBehind.isScoutDue(backend, usualNanos(now), now);
     }
 
     /** The refusal of the breaker, which counts in its metrics, or of the route's. */
@@ -357,6 +366,7 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
     private void holdPermit(long now) {
         holdsPermit = true;
         limitMark = backend.limit().started(now);
+        backend.limit().pace().sent(now);
     }
 
     private Decision admit(long now) {
@@ -592,26 +602,31 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
         if (!isMovable() || !backend.streams().tryAcquire()) {
             return false;
         }
-        holdsStreamPermit = true;
-        isMoved = true;
-        exchange.heldUp().movedTo(backend.streams());
+        takeStreamPermit();
         endDryRun();
         releaseRoutePermit();
         evidence = soFar;
         releasePermit(now, nanos);
         countStream();
-        backend.observer().movedToStreams();
         return true;
+    }
+
+    /** Records a permit of the streams that a call has taken in place of the bulkhead's. */
+    private void takeStreamPermit() {
+        holdsStreamPermit = true;
+        isMoved = true;
+        exchange.heldUp().movedTo(backend.streams());
+        backend.observer().movedToStreams();
     }
 
     /**
      * Moves a call that the backend leaves behind to the streams, if there is room: it takes no permit from
-     * calls that are answered, and says nothing about a limit that is learnt. A fixed limit is exact: there
-     * the call keeps its permit.
+     * calls that are answered. A fixed limit is exact: there the call keeps its permit.
      */
     void leaveBehind(long now) {
-        if (backend.limit().isAdaptive()) {
-            moveToStreams(Evidence.NONE, Math.max(0, backendNanos(now)), now);
+        if (backend.limit().isAdaptive() && LeftBehind.hasRoom(backend)) {
+            isSampleOwed = true;
+            isSampleOwed &= moveToStreams(Evidence.NONE, Math.max(0, backendNanos(now)), now);
         }
     }
 
@@ -735,6 +750,11 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
         if (holdsPermit) {
             releasePermit(now, nanos);
         }
+        if (isSampleOwed) {
+            isSampleOwed = false;
+            // A call that hung to its end says nothing.
+            backend.limit().ended(now, limitMark, nanos, evidence == Evidence.ANSWERED ? evidence : Evidence.NONE);
+        }
         Instance counting = streamInstance;
         if (counting != null) {
             streamInstance = null;
@@ -768,7 +788,10 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
         // fails alone.
         boolean hung = !ownsPermit || isOfHangingRoute(now) || isOfBadInstance(now) || isOfBadRoute(now);
         releaseOverdue();
-        backend.limit().ended(now, limitMark, nanos, hung ? Evidence.NONE : evidence);
+        isSampleOwed &= !hung;
+        if (!isSampleOwed) {
+            backend.limit().ended(now, limitMark, nanos, hung ? Evidence.NONE : evidence);
+        }
         if (ownsPermit) {
             bulkhead.release();
         }

@@ -379,7 +379,8 @@ abstract non-sealed class Attempt implements ExchangePhase {
 
     @Override
     public long dueNanos(long now) {
-        return Math.min(AttemptTimeout.dueNanos(this, now), HeldUpCall.dueNanos(this, false, now));
+        long due = Math.min(AttemptTimeout.dueNanos(this, now), HeldUpCall.dueNanos(this, false, now));
+        return Math.min(due, LeftBehind.dueNanos(this, now));
     }
 
     @Override
@@ -399,9 +400,7 @@ abstract non-sealed class Attempt implements ExchangePhase {
             if (evidence.countIfStalled(backendNanos, now)) {
                 admission.becameOverdue();
             }
-            if (evidence.isLeftBehind()) {
-                admission.leaveBehind(now);
-            }
+            LeftBehind.moveIfSo(this, now);
             return evidence.isProbeGivenUp(backendNanos, now) ? Refuse.CIRCUIT_OPEN : Step.WAIT;
         }
         Refuse refuse = new Refuse(timeout.reason(), timeout.detail());

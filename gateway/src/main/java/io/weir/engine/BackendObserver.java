@@ -39,7 +39,7 @@ public interface BackendObserver {
      */
     void served(long backendNanos);
 
-    /** A call that its caller holds up has moved to the compartment of streams. */
+    /** A call has taken a place in the compartment of streams: its caller or its backend holds it up. */
     default void movedToStreams() {}
 
     /** An attempt got an injected fault. */

@@ -122,6 +122,7 @@ final class HealthEvidence {
             health.answered(generation, now);
             if (generation != null) {
                 generation.answeredCallSentAt(sentAt);
+                limit.pace().answered(now - sentAt, now);
             }
             if (balanced != null) {
                 balanced.answered(now);
@@ -298,13 +299,17 @@ final class HealthEvidence {
         return becomesOverdue;
     }
 
-    /**
-     * Whether the call has waited for the stall time, and the backend has answered a call that it got at
-     * least half of that time later. In a queue this call would have been answered first: it hangs, or it
-     * polls.
-     */
+    /** Whether the call has waited for the stall time, and is overtaken by half of it. */
     boolean isLeftBehind() {
-        return isOverdue && generation != null && generation.hasAnsweredCallSentAfter(sentAt + stallNanos / 2);
+        return isOverdue && isOvertaken(stallNanos);
+    }
+
+    /**
+     * Whether the backend has answered a call that it got at least half of this time later. In a queue this
+     * call would have been answered first: it hangs, or it polls.
+     */
+    boolean isOvertaken(long waitedNanos) {
+        return generation != null && generation.hasAnsweredCallSentAfter(sentAt + waitedNanos / 2);
     }
 
     private void stall(long waitedNanos, long now) {
@@ -366,7 +371,8 @@ final class HealthEvidence {
         return probe == null || !isProbeRefusable || isAnswered ? NEVER : probe.patienceNanos() - waitedNanos;
     }
 
-    private long waitedNanos(long backendNanos, long now) {
+    /** The backend's time without pauses of the gateway. */
+    long waitedNanos(long backendNanos, long now) {
         return Math.max(0, backendNanos - pausedNanos(now));
     }
 

@@ -75,9 +75,15 @@
  * time-out.
  *
  * <p>One kind of call moves while it waits for the backend: beside an {@code auto} limit, one that is {@link
- * io.weir.engine.HealthEvidence#isLeftBehind left behind}, such as a long poll, or a call to a dead shard. In
- * a queue it would have been answered before those that came much later. While such calls held the permits,
- * the limit could not learn from those that end. A fixed limit is exact: there the call keeps its permit.
+ * io.weir.engine.LeftBehind left behind}, such as a long poll, or a call to a dead shard. In a queue it would
+ * have been answered before those that came much later. While such calls held the permits, the limit could
+ * not learn from those that end. If they hold all permits, nothing could overtake them: so a few calls are
+ * sent beyond the limit. A fixed limit is exact: there no call moves, and none is sent beyond it. In
+ * simulation, with 20 of 100 calls a second that hang (20 ms, deadline 2 s), 17 to 22 % of the others were
+ * answered without the rule. Why not copies of requests, as an open breaker sends: the call itself shows the
+ * same, also if it is a POST, and its caller has the answer. A limitation: where a route queues inside a
+ * backend while others are answered, its calls are left behind, too, up to half of the compartment; such a
+ * route needs a limit of its own.
  *
  * <p>Where the compartment is full and all permits are in use, or where unread answers take half of the
  * direct memory, {@link io.weir.engine.SlowCallers} ends the slowest calls that crawl. A usual download

@@ -41,6 +41,7 @@ public final class LimitInForce {
     private final LongSupplier nanoClock;
     private final LongSupplier wallClock;
     private final AtomicReference<Configured> configured;
+    private final AnswerPace pace = new AnswerPace();
     /** The adaptive limit, which is kept while a fixed one is in force; null if there has been none. */
     private volatile @Nullable Limit learning;
 
@@ -348,6 +349,11 @@ public final class LimitInForce {
     public long changes(Change reason) {
         Limit limit = learning;
         return limit == null ? 0 : limit.changes(reason);
+    }
+
+    /** The pace of the backend's answers. */
+    public AnswerPace pace() {
+        return pace;
     }
 
     /** Whether the limit adapts. */

@@ -360,7 +360,8 @@ final class InstancesSimulation {
     }
 
     private void ended(ExchangeRecord record) {
-        endings.add(new Ending(record.arrivedAtNanos(), now(), record.status(), record.reason()));
+        endings.add(new Ending(
+                record.route().id(), false, record.arrivedAtNanos(), now(), record.status(), record.reason()));
     }
 
     /** Callers who were not answered with 200. */

@@ -122,7 +122,7 @@ class LimitSamplesTest {
 
     /** As one of a dead shard, or a long poll: the permit of an adaptive limit is for calls that end. */
     @Test
-    void aCallThatTheBackendLeavesBehindSaysNothingAndWaitsOnAmongTheStreams() {
+    void aCallThatTheBackendLeavesBehindWaitsOnAmongTheStreamsAndIsASampleAtItsAnswer() {
         fixture.start();
         fixture.attempt().connects();
         fixture.advance(ExchangeFixture.STALL.dividedBy(2).plusMillis(40));
@@ -133,11 +133,26 @@ class LimitSamplesTest {
         fixture.advance(ExchangeFixture.STALL);
         assertThat(fixture.bulkhead.inUse()).isZero();
         assertThat(fixture.streams.inUse()).isOne();
-        assertThat(fixture.limit.ended).containsExactly(Evidence.NONE);
+        assertThat(fixture.limit.ended).isEmpty();
 
         fixture.finish();
         fixture.assertEndedCleanly();
         assertThat(fixture.outcome()).isEqualTo("200");
+        assertThat(fixture.limit.ended).containsExactly(Evidence.ANSWERED);
+    }
+
+    @Test
+    void aCallThatTheBackendLeavesBehindUntilTheDeadlineSaysNothing() {
+        fixture.start();
+        fixture.attempt().connects();
+        fixture.advance(ExchangeFixture.STALL.dividedBy(2).plusMillis(40));
+        Objects.requireNonNull(fixture.health.enter(fixture.now(), false)).answeredCallSentAt(fixture.now());
+        fixture.advance(ExchangeFixture.STALL);
+        assertThat(fixture.streams.inUse()).isOne();
+
+        fixture.advance(ExchangeFixture.DEADLINE);
+
+        fixture.assertEndedCleanly();
         assertThat(fixture.limit.ended).containsExactly(Evidence.NONE);
     }
 

@@ -34,6 +34,7 @@ import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
+import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 import reactor.netty.resources.LoopResources;
 
@@ -59,8 +60,18 @@ final class TrafficSimulation {
         SOME_ERRORS
     }
 
-    /** The end of one exchange. */
+    /** A call that the backend never answers has this header. */
+    private static final String HANGS = "hangs";
+
+    /**
+     * The end of one exchange.
+     *
+     * @param route the id of its route
+     * @param hangs whether the backend would never have answered it
+     */
     record Ending(
+            String route,
+            boolean hangs,
             long arrivedAt,
             long endedAt,
             int status,
@@ -91,11 +102,17 @@ final class TrafficSimulation {
     final List<Ending> endings = new ArrayList<>();
     final Health health;
     final QueueingBulkhead bulkhead;
+    final QueueingBulkhead streams = new QueueingBulkhead(256, 0);
     final LimitInForce limit;
+    final Route route;
 
     Fault fault = Fault.NONE;
     Duration service = Duration.ofMillis(20);
     HttpMethod method = HttpMethod.GET;
+    /** The time until each answer, in nanoseconds, where it is not {@link #service}; null: it is. */
+    @Nullable
+    ToLongFunction<Route> answerNanos;
+
     /** Added to each service time, in nanoseconds: on a cold JVM, the first answers are late. */
     LongSupplier lateness = () -> 0;
 
@@ -117,7 +134,7 @@ final class TrafficSimulation {
     private final Random random;
     private final long start;
     private final Engine engine;
-    private final Route route;
+    private final Backend backend;
     private int inBackend;
     private long openedAt = -1;
     private int inBackendAtOpening;
@@ -183,11 +200,11 @@ final class TrafficSimulation {
                 BackendSettings.bits(Set.of(500)),
                 BackendSettings.bits(Set.of()),
                 new Enforcement(true, isBreakerEnforced, true));
-        Backend backend = new Backend(
+        backend = new Backend(
                 backendSettings,
                 bulkhead,
                 limit,
-                new QueueingBulkhead(1, 0),
+                streams,
                 null,
                 Instances.of(new Instance(URI.create("http://orders:8080"), POOL, health)),
                 new RetryBudget(new RetryBudgetProperties(20, 10), now()),
@@ -244,13 +261,30 @@ final class TrafficSimulation {
 
     // ---------------------------------------------------------------- traffic
 
+    /** Another route to the same backend. */
+    Route otherRoute(String id) {
+        return TestRoute.to(backend, this::ended).id(id).build();
+    }
+
     /** A caller arrives. */
     void call() {
+        call(route, false);
+    }
+
+    /**
+     * A caller arrives.
+     *
+     * @param hangs whether the backend never answers the call
+     */
+    void call(Route route, boolean hangs) {
         FakeCaller caller = new FakeCaller(channel);
         caller.method = method;
         caller.hasBody = !method.equals(HttpMethod.GET);
         if (callerTimeout != null) {
             caller.headers.set("X-Request-Timeout", callerTimeout);
+        }
+        if (hangs) {
+            caller.headers.set(HANGS, "1");
         }
         new Exchange(engine, route, caller, now()).start();
     }
@@ -289,7 +323,13 @@ final class TrafficSimulation {
     }
 
     private void ended(ExchangeRecord record) {
-        Ending ending = new Ending(record.arrivedAtNanos(), now(), record.status(), record.reason());
+        Ending ending = new Ending(
+                record.route().id(),
+                record.caller().headers().contains(HANGS),
+                record.arrivedAtNanos(),
+                now(),
+                record.status(),
+                record.reason());
         endings.add(ending);
         onEnd.accept(ending);
     }
@@ -300,17 +340,22 @@ final class TrafficSimulation {
         FakeAttempt attempt = new FakeAttempt(exchange, admission, evidence, now);
         inBackend++;
         attempt.onCancel = () -> inBackend--;
-        Fault met = fault;
+        Fault met = exchange.record().caller().headers().contains(HANGS) ? Fault.HANG : fault;
         if (met != Fault.REFUSED) {
             attempt.connects();
         }
         boolean good = met == Fault.NONE || (met == Fault.SOME_ERRORS && random.nextDouble() >= FAILING_SHARE);
         if (good || met == Fault.ERRORS || met == Fault.SOME_ERRORS) {
-            schedule(serviceNanos(), () -> answer(exchange, attempt, good ? 200 : 500));
+            schedule(answerNanos(exchange.record().route()), () -> answer(exchange, attempt, good ? 200 : 500));
         } else if (met != Fault.HANG) {
             schedule(RESET_NANOS, attempt::fails);
         }
         return attempt;
+    }
+
+    private long answerNanos(Route called) {
+        ToLongFunction<Route> given = answerNanos;
+        return given == null ? serviceNanos() : given.applyAsLong(called);
     }
 
     private long serviceNanos() {

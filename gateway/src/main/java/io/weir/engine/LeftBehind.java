@@ -1,0 +1,111 @@
+package io.weir.engine;
+
+import io.github.resilience4j.circuitbreaker.CircuitBreaker.State;
+import io.weir.limit.AnswerPace;
+import io.weir.limit.LimitInForce;
+import io.weir.limit.QueueingBulkhead;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * A call that the backend leaves behind: it hangs or polls, while calls that were sent much later are
+ * answered. Beside an adaptive limit it moves from the backend's bulkhead to the compartment of streams. So
+ * it takes no permit from calls that are answered, and the limit goes on learning from those that end. If the
+ * call is answered in the end, its time is a sample of the limit all the same.
+ *
+ * <p>A call is left behind once it has waited for the stall time. While all permits are in use it is left
+ * behind as soon as it is late ({@link AnswerPace}); otherwise calls to a dead shard hold all permits before
+ * the stall time, and the backend seems to have stalled.
+ *
+ * <p>While calls without an answer hold all permits, no later call is sent that could overtake them. Then a
+ * <i>scout</i> goes to the backend from time to time: an ordinary call with a stream's permit in place of the
+ * bulkhead's. A backend that swallowed its first calls, and has healed since, is found in this way.
+ *
+ * <p>All these calls take at most half of the compartment: streams may need the other half.
+ *
+ * <p>Stateless: the times are read from the attempt.
+ */
+final class LeftBehind {
+
+    /** The shortest and the longest time between two checks of a late call. */
+    private static final long SHORTEST_PERIOD_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
+
+    private static final long LONGEST_PERIOD_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
+    /** A call that has waited for longer is checked less often. */
+    private static final int CHECKS_OF_WAIT = 8;
+
+    private LeftBehind() {}
+
+    /** Time until the call must be checked. */
+    static long dueNanos(Attempt attempt, long now) {
+        if (attempt.evidence().isAnswered()
+                || !attempt.admission().isMovable()
+                || !attempt.backend.limit().isAdaptive()) {
+            return ExchangePhase.NEVER;
+        }
+        long waited = waitedNanos(attempt, now);
+        long left = lateNanos(attempt, now) - waited;
+        return left > 0 ? left : Math.clamp(waited / CHECKS_OF_WAIT, SHORTEST_PERIOD_NANOS, LONGEST_PERIOD_NANOS);
+    }
+
+    /** Moves the call if the backend leaves it behind, and there is room. */
+    static void moveIfSo(Attempt attempt, long now) {
+        if (isStalledAlone(attempt, now) || (isFull(attempt.backend) && isLateAndOvertaken(attempt, now))) {
+            attempt.admission().leaveBehind(now);
+        }
+    }
+
+    /** Beyond the spread of the answers: a backend whose calls differ much leaves none of them behind. */
+    private static boolean isStalledAlone(Attempt attempt, long now) {
+        return attempt.evidence().isLeftBehind()
+                && waitedNanos(attempt, now) >= attempt.backend.limit().pace().usualSpreadNanos();
+    }
+
+    /** In a queue the call would have been answered before one that came so much later. */
+    private static boolean isLateAndOvertaken(Attempt attempt, long now) {
+        long late = lateNanos(attempt, now);
+        return waitedNanos(attempt, now) >= late && attempt.evidence().isOvertaken(late);
+    }
+
+    private static long waitedNanos(Attempt attempt, long now) {
+        return attempt.evidence().waitedNanos(attempt.backendOnlyNanos(now), now);
+    }
+
+    private static long lateNanos(Attempt attempt, long now) {
+        return attempt.backend
+                .limit()
+                .pace()
+                .lateNanos(attempt.exchange.record().route().usualTime().nanos(now));
+    }
+
+    /**
+     * Whether a call may go to the backend although all permits are held. A fixed limit, an operator's, and
+     * that of a backend that recovers are exact.
+     *
+     * @param usualNanos the usual time of the call's route; 0: unknown
+     */
+    static boolean isScoutDue(Backend backend, long usualNanos, long now) {
+        LimitInForce limit = backend.limit();
+        return limit.isAdaptive()
+                && limit.pace().isScoutDue(usualNanos, now)
+                && limit.operatorLimit() == LimitInForce.NONE
+                && backend.health().state() == State.CLOSED
+                && hasRoom(backend);
+    }
+
+    /** Takes a stream's permit for a scout if one is due; the parameters are those of {@link #isScoutDue}. */
+    static boolean trySendScout(Backend backend, long usualNanos, long now) {
+        return isScoutDue(backend, usualNanos, now)
+                && backend.limit().pace().tryScout(usualNanos, now)
+                && backend.streams().tryAcquire();
+    }
+
+    /** Whether the compartment of streams has room for a call that is left behind, or a scout. */
+    static boolean hasRoom(Backend backend) {
+        return 2 * backend.streams().inUse() < backend.streams().maxConcurrentCalls();
+    }
+
+    private static boolean isFull(Backend backend) {
+        QueueingBulkhead bulkhead = backend.bulkhead();
+        return backend.dryRunBulkhead() == null && bulkhead.inUse() >= bulkhead.maxConcurrentCalls();
+    }
+}
