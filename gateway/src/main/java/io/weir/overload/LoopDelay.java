@@ -59,6 +59,9 @@ final class LoopDelay implements LoopPauses, Runnable {
     /** After a shorter delay the timer rests: otherwise the measurement itself would keep the loop busy. */
     private static final long LATE_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 
+    /** A pause fades for so many times as long as it lasted: a queue drains only beside new calls. */
+    private static final int FADING_TIMES = 4;
+
     private static final double SHRINKING = 0.9;
     /**
      * More than the measurements of one interval: those of a standing delay are one target apart, and an
@@ -192,8 +195,16 @@ final class LoopDelay implements LoopPauses, Runnable {
         if (isClosed) {
             return 0;
         }
-        long present = presentPauseNanos(now);
-        return Math.max(present, latestPauseNanos - (now - latestPauseEndedAt));
+        return Math.max(wholePauseNanos(presentPauseNanos(now)), leftOfLatestPauseNanos(now));
+    }
+
+    /** With the first {@value #LONGEST_TICK_MILLIS} ms, which count as no pause: what came then waits. */
+    private static long wholePauseNanos(long pause) {
+        return pause == 0 ? 0 : pause + LONGEST_TICK_NANOS;
+    }
+
+    private long leftOfLatestPauseNanos(long now) {
+        return latestPauseNanos == 0 ? 0 : Math.max(0, latestPauseNanos - (now - latestPauseEndedAt) / FADING_TIMES);
     }
 
     private long presentPauseNanos(long now) {
@@ -239,8 +250,9 @@ final class LoopDelay implements LoopPauses, Runnable {
 
     private void endPause(long pause, long now) {
         pausedNanos += pause;
-        if (pause > latestPauseNanos - (now - latestPauseEndedAt)) {
-            latestPauseNanos = pause;
+        long whole = wholePauseNanos(pause);
+        if (whole > leftOfLatestPauseNanos(now)) {
+            latestPauseNanos = whole;
             latestPauseEndedAt = now;
         }
     }

@@ -21,8 +21,9 @@ public interface LoopPauses {
     long nanos(long now);
 
     /**
-     * The latest pause while its effects last, otherwise 0: what has arrived meanwhile comes at once. A pause
-     * fades for as long as it lasted.
+     * The latest pause while its effects last, otherwise 0: what has arrived meanwhile comes at once, and
+     * waits in queues that drain only as fast as new calls leave room. A pause fades for four times as long
+     * as it lasted.
      *
      * @param now the current time on the clock of the measurement
      */
