@@ -161,7 +161,7 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
             holdPermit(now);
             return admit(now);
         }
-        if (retried == null && LeftBehind.trySendScout(backend, usualNanos(now), now)) {
+        if (retried == null && !holdsStreamPermit && LeftBehind.trySendScout(backend, usualNanos(now), now)) {
             takeStreamPermit();
             return admit(now);
         }

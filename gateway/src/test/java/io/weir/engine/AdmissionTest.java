@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.weir.health.ProbeMode;
 import io.weir.limit.FixedLimit;
+import io.weir.limit.LimitSettings;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.outcome.Reason;
 import java.time.Duration;
@@ -33,6 +34,53 @@ class AdmissionTest {
         fixture.bulkhead.release();
         assertThat(fixture.bulkhead.inUse()).isZero();
         assertThat(fixture.bulkhead.queued()).isZero();
+    }
+
+    /** Nothing was answered for a second, and all permits are held. */
+    private void fillWithoutAnAnswer() {
+        fixture.streams.resize(4, 0);
+        fixture.takePermit().create();
+        fixture.record().backend().limit().pace().sent(fixture.now());
+        fixture.advance(Duration.ofMillis(1100));
+    }
+
+    @Test
+    void sendsACallBeyondALearntLimitIfNothingIsAnswered() {
+        fillWithoutAnAnswer();
+        fixture.start();
+        assertThat(fixture.attempts).hasSize(1);
+        assertThat(fixture.streams.inUse()).isOne();
+
+        fixture.finish();
+        assertThat(fixture.limit.started).as("samples").isZero();
+        fixture.freePermit();
+        fixture.assertEndedCleanly();
+    }
+
+    /** It holds a stream's permit already. */
+    @Test
+    void sendsNoUpgradeBeyondTheLimit() {
+        fixture.withWebSocket();
+        fillWithoutAnAnswer();
+        fixture.start();
+        assertThat(fixture.attempts).isEmpty();
+        assertThat(fixture.bulkhead.queued()).isOne();
+
+        fixture.exchange().leave();
+        fixture.freePermit();
+        fixture.assertEndedCleanly();
+    }
+
+    @Test
+    void sendsNoCallBeyondAFixedLimit() {
+        fillWithoutAnAnswer();
+        fixture.record().backend().limit().configure(LimitSettings.fixed(1, 1));
+        fixture.start();
+        assertThat(fixture.attempts).isEmpty();
+
+        fixture.exchange().leave();
+        fixture.freePermit();
+        fixture.assertEndedCleanly();
     }
 
     /** A queue of one is full. A call of 20 ms fits into a pause of 100 ms, and into what is left of it. */
