@@ -27,8 +27,9 @@ public enum Door {
     public @interface Each {}
 
     /**
-     * A test of what is behind the doors — limits, breakers, instances, connections to a backend: it runs for
-     * the compiled door in both tiers. Both doors hand their calls to the same engine, which decides the rest.
+     * A test of what is behind the doors: limits, breakers, instances, connections to a backend. It runs for
+     * the compiled door in both tiers. Both doors hand their calls to the same engine, which decides the
+     * rest.
      */
     @Target(ElementType.METHOD)
     @Retention(RetentionPolicy.RUNTIME)

@@ -16,9 +16,9 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Fails a test class if Netty's leak detector finds a leaked buffer that was created in its time; those of
- * earlier classes do not count. The detector tracks every buffer, but
- * records only where a leaked one was created: a record of each access would take a quarter of the processor
- * time of the tests. {@code -Dleak.records=4} adds the last accesses.
+ * earlier classes do not count. The detector tracks every buffer, but records only where a leaked one was
+ * created: a record of each access would take a quarter of the processor time of the tests.
+ * {@code -Dleak.records=4} adds the last accesses.
  */
 public final class Leaks implements BeforeAllCallback, AfterAllCallback {
 

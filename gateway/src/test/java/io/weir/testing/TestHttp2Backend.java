@@ -222,7 +222,10 @@ public final class TestHttp2Backend implements AutoCloseable {
             channel.writeAndFlush(new DefaultHttp2HeadersFrame(answer, ends));
         }
 
-        /** Sends a whole answer at once, so that it is read at once. It announces a length, which may be wrong. */
+        /**
+         * Sends a whole answer at once, so that it is read at once. The length that it announces may be
+         * wrong.
+         */
         public void answer(int status, int length, byte... body) {
             Http2Headers answer =
                     new DefaultHttp2Headers().status(Integer.toString(status)).setInt("content-length", length);
