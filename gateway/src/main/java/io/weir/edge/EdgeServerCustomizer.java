@@ -10,6 +10,8 @@ import java.lang.management.ManagementFactory;
 import java.net.InetSocketAddress;
 import java.util.List;
 import java.util.Set;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.springframework.boot.reactor.netty.NettyServerCustomizer;
 import reactor.netty.NettyPipeline;
 import reactor.netty.http.server.HttpServer;
@@ -20,12 +22,18 @@ import reactor.netty.http.server.HttpServer;
  */
 public final class EdgeServerCustomizer implements NettyServerCustomizer {
 
+    private static final Logger log = LoggerFactory.getLogger(EdgeServerCustomizer.class);
+
     private static final Set<String> HTTP_1 = Set.of("http/1.1", "http/1.0");
     /** Enough connections to the management port for dashboards, scrapers and a hundred other gateways. */
     private static final int MAX_MANAGEMENT_CONNECTIONS = 512;
 
     private static final int MIN_MANAGEMENT_CONNECTIONS = 16;
     private static final int FILES_PER_MANAGEMENT_CONNECTION = 8;
+
+    private static final int FILES_PER_CALLER_CONNECTION = 2;
+    private static final int FILES_PER_REDIRECT_CONNECTION = 16;
+    private static final int MIN_CALLER_CONNECTIONS = 16;
 
     private static final Set<String> HTTP_1_AND_2 = Set.of("h2", "http/1.1", "http/1.0");
 
@@ -52,7 +60,12 @@ public final class EdgeServerCustomizer implements NettyServerCustomizer {
             EdgeShedding shedding) {
         this(
                 properties,
-                new ConnectionRegistry(properties.maxConnections(), "weir.edge.max-connections", clients),
+                registry(
+                        properties.maxConnections(),
+                        FILES_PER_CALLER_CONNECTION,
+                        maxFiles(),
+                        "weir.edge.max-connections",
+                        clients),
                 drain,
                 listener,
                 shedding);
@@ -88,8 +101,12 @@ public final class EdgeServerCustomizer implements NettyServerCustomizer {
             EdgeShedding shedding) {
         return new EdgeServerCustomizer(
                 properties,
-                new ConnectionRegistry(
-                        properties.maxRedirectConnections(), "a tenth of weir.edge.max-connections", clients),
+                registry(
+                        properties.maxRedirectConnections(),
+                        FILES_PER_REDIRECT_CONNECTION,
+                        maxFiles(),
+                        "a tenth of weir.edge.max-connections",
+                        clients),
                 drain,
                 listener,
                 shedding);
@@ -100,10 +117,7 @@ public final class EdgeServerCustomizer implements NettyServerCustomizer {
      * serves on during the gateway's shutdown.
      */
     public static EdgeServerCustomizer ofManagement() {
-        long maxFiles = ManagementFactory.getOperatingSystemMXBean() instanceof UnixOperatingSystemMXBean unix
-                ? unix.getMaxFileDescriptorCount()
-                : Long.MAX_VALUE;
-        int connections = managementConnections(maxFiles);
+        int connections = managementConnections(maxFiles());
         int perClient = connections / 2;
         return new EdgeServerCustomizer(
                 EdgeRules.ofManagement(),
@@ -113,6 +127,35 @@ public final class EdgeServerCustomizer implements NettyServerCustomizer {
                         ClientLimits.ofConnections(perClient, "at most " + perClient + " to the management port")),
                 ProxyProtocol.OFF,
                 Networks.of("trusted-proxies", List.of()));
+    }
+
+    private static long maxFiles() {
+        return ManagementFactory.getOperatingSystemMXBean() instanceof UnixOperatingSystemMXBean unix
+                ? unix.getMaxFileDescriptorCount()
+                : Long.MAX_VALUE;
+    }
+
+    /**
+     * The registry of a port for callers. It leaves files to the management port and to the connections to
+     * backends: where the process can open no more, health probes would fail, and backends seem unreachable.
+     *
+     * @param configured the limit in the configuration, and {@code rule} its name
+     */
+    static ConnectionRegistry registry(
+            int configured, int filesPerConnection, long maxFiles, String rule, ClientLimits clients) {
+        long possible = Math.max(MIN_CALLER_CONNECTIONS, maxFiles / filesPerConnection);
+        if (configured <= possible) {
+            return new ConnectionRegistry(configured, rule, clients);
+        }
+        log.warn(
+                "At most {} connections, not {} ({}): one for {} of the {} files that the process may open (ulimit -n)",
+                possible,
+                configured,
+                rule,
+                filesPerConnection,
+                maxFiles);
+        return new ConnectionRegistry(
+                (int) possible, "one for " + filesPerConnection + " files of ulimit -n " + maxFiles, clients);
     }
 
     /**
