@@ -80,7 +80,14 @@ public final class TestHttp2Backend implements AutoCloseable {
                                         stream.config().setAutoRead(readsBodies);
                                         stream.pipeline().addLast(new Stream());
                                     }
-                                }));
+                                }))
+                                .addLast(new ChannelInboundHandlerAdapter() {
+                                    @Override
+                                    public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
+                                        // The gateway may reset the connection at any time.
+                                        context.close();
+                                    }
+                                });
                     }
                 })
                 .bind("127.0.0.1", 0)
