@@ -20,7 +20,7 @@ import org.slf4j.LoggerFactory;
  * may be lost or held, no caller may get the answer to another request or take a broken answer for a complete
  * one, and each exchange must end for one of its events. The test runs up to four times as many
  * exchanges until every possible event has occurred in every phase, in the full tier until every possible
- * pair of events has met there. Only the full tier fails if one has not: a few waves may lack it by chance.
+ * pair of events has met there; on a busy machine such meetings are rarer.
  *
  * <p>{@code -Dstorm.seed=} repeats the random choices; {@code -Dstorm.exchanges=} changes their number.
  */
@@ -45,11 +45,7 @@ class StormIT {
                     "storm: %d exchanges in %d s%n%s%n",
                     storm.started(), (System.nanoTime() - startedAt) / 1_000_000_000, storm.table());
             storm.assertExplained();
-            if (Tier.isFull()) {
-                assertThat(missing.get())
-                        .as("pairs of events that did not occur")
-                        .isEmpty();
-            }
+            assertThat(missing.get()).as("events or pairs that did not occur").isEmpty();
             storm.gateway().assertNothingHeld();
             storm.gateway().assertNeighbourUnharmed();
             assertThat(List.copyOf(warnings.list))
