@@ -240,8 +240,11 @@ final class Storm implements AutoCloseable {
         awaitUntilMoment(() -> holders.stream().allMatch(plan -> plan.reached)
                 && flushingHoldNoPermit(wave)
                 && bulkhead.inUse() == holders.size() - moving);
-        // All permits are in use: further calls wait.
-        bulkhead.resize(Math.max(1, bulkhead.inUse()), WAVE);
+        // All permits are in use: further calls wait. A call that waits for its retry gives its permit back
+        // before the moment, which must not let them go.
+        long retrying =
+                holders.stream().filter(plan -> plan.phase == Phase.RETRYING).count();
+        bulkhead.resize(Math.max(1, bulkhead.inUse() - (int) retrying), WAVE);
         queued.forEach(plan -> call(plan, over));
         awaitUntilMoment(() -> bulkhead.queued() >= queued.size());
         boolean areQueued = bulkhead.queued() >= queued.size();
