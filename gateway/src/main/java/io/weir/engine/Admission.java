@@ -625,6 +625,7 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
      */
     void leaveBehind(long now) {
         if (backend.limit().isAdaptive() && LeftBehind.hasRoom(backend)) {
+            // The end of the permit is no sample then; where it must never be one, it clears the field.
             isSampleOwed = true;
             isSampleOwed &= moveToStreams(Evidence.NONE, Math.max(0, backendNanos(now)), now);
         }

@@ -261,8 +261,8 @@ public enum Meters {
             "weir.calls.moved",
             Kind.COUNTER,
             null,
-            "Calls moved from the bulkhead to the compartment of streams: their callers held them up, or the backend"
-                    + " answered calls that it got much later.",
+            "Calls with a place in the compartment of streams instead of a permit: their callers held them up, or the"
+                    + " backend answered calls that it got much later, or none of those with permits.",
             "backend"),
     /** The breaker's state; exactly one of the series is 1. */
     BREAKER_STATE(
