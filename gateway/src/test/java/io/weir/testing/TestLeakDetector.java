@@ -1,7 +1,10 @@
 package io.weir.testing;
 
 import io.netty.util.ResourceLeakDetector;
+import io.netty.util.ResourceLeakTracker;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Netty's leak detector, with the current test class in the record of each buffer's creation. It reports
@@ -13,11 +16,55 @@ public final class TestLeakDetector<T> extends ResourceLeakDetector<T> {
 
     private static final AtomicBoolean INSTALLED = new AtomicBoolean();
 
-    static volatile String testClass = "no test class with Leaks";
+    private static volatile TestClass current = new TestClass("no test class with Leaks", new AtomicLong());
+
+    /** A test class, and the number of its buffers that are not released. */
+    private record TestClass(String name, AtomicLong open) {}
+
+    /** Counts a buffer until it is released. */
+    private record Counted<T>(ResourceLeakTracker<T> tracker, AtomicLong open) implements ResourceLeakTracker<T> {
+
+        @Override
+        public void record() {
+            tracker.record();
+        }
+
+        @Override
+        public void record(Object hint) {
+            tracker.record(hint);
+        }
+
+        @Override
+        public boolean close(T resource) {
+            boolean isClosed = tracker.close(resource);
+            if (isClosed) {
+                open.decrementAndGet();
+            }
+            return isClosed;
+        }
+
+        @Override
+        public @Nullable Throwable getCloseStackTraceIfAny() {
+            return tracker.getCloseStackTraceIfAny();
+        }
+    }
 
     public TestLeakDetector(Class<?> resourceType, int samplingInterval) {
         super(resourceType, samplingInterval);
         INSTALLED.set(true);
+    }
+
+    /** Attributes the buffers that are created from now on to a test class. */
+    static void begin(Class<?> testClass) {
+        current = new TestClass(testClass.getName(), new AtomicLong());
+    }
+
+    /**
+     * Whether the current test class may have leaked a buffer: one that it has created is not released.
+     * Without this detector, each may have.
+     */
+    static boolean mayHaveLeaked() {
+        return !isInstalled() || current.open().get() > 0;
     }
 
     /** Whether Netty uses this detector. */
@@ -29,7 +76,7 @@ public final class TestLeakDetector<T> extends ResourceLeakDetector<T> {
      * Whether a record of a leaked buffer is one of the current test class; without this detector, all are.
      */
     static boolean isOfTestClass(String records) {
-        return !isInstalled() || records.contains(testClass);
+        return !isInstalled() || records.contains(current.name());
     }
 
     /**
@@ -47,6 +94,27 @@ public final class TestLeakDetector<T> extends ResourceLeakDetector<T> {
 
     @Override
     protected Object getInitialHint(String resourceType) {
-        return testClass;
+        return current.name();
+    }
+
+    @Override
+    public @Nullable ResourceLeakTracker<T> track(T resource) {
+        TestClass creator = current;
+        return counted(super.track(resource), creator);
+    }
+
+    @Override
+    public @Nullable ResourceLeakTracker<T> trackForcibly(T resource) {
+        TestClass creator = current;
+        return counted(super.trackForcibly(resource), creator);
+    }
+
+    private static <T> @Nullable ResourceLeakTracker<T> counted(
+            @Nullable ResourceLeakTracker<T> tracker, TestClass creator) {
+        if (tracker == null) {
+            return null;
+        }
+        creator.open().incrementAndGet();
+        return new Counted<>(tracker, creator.open());
     }
 }
