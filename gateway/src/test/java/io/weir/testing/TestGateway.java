@@ -25,6 +25,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.context.ApplicationContextInitializer;
@@ -48,11 +49,20 @@ public final class TestGateway implements AutoCloseable {
     private final Path directory;
     private final List<AutoCloseable> others = new ArrayList<>();
     private final WrittenLog log;
+    /** The owner of a shared gateway. */
+    private @Nullable SharedGateways owner;
 
     private TestGateway(ConfigurableApplicationContext context, Path directory) {
         this.context = context;
         this.directory = directory;
         this.log = new WrittenLog(directory.resolve("access.log"));
+    }
+
+    /** The same gateway for other tests, which see only their own lines of the log. */
+    TestGateway forNextTests() {
+        TestGateway next = new TestGateway(context, directory);
+        next.log.skip();
+        return next;
     }
 
     /** Builds a configuration that has each route twice, once for each door. */
@@ -155,18 +165,37 @@ public final class TestGateway implements AutoCloseable {
 
         /** Starts the gateway, with a healthy neighbour beside the backends. */
         public TestGateway start() {
+            TestBackend neighbour = addNeighbour();
+            TestGateway gateway = TestGateway.start(yaml(), beans);
+            gateway.others.add(neighbour);
+            if (!countsPauses) {
+                gateway.endPauses();
+            }
+            return gateway;
+        }
+
+        /**
+         * Takes a gateway that other tests of this JVM have used, as {@link TestGateway#shared}, with a
+         * healthy neighbour beside the backends.
+         */
+        public TestGateway shared() {
+            assertThat(beans).as("beans, which need a start").isEmpty();
+            TestBackend neighbour = addNeighbour();
+            TestGateway gateway = TestGateway.shared(yaml(), countsPauses);
+            gateway.others.add(neighbour);
+            return gateway;
+        }
+
+        private TestBackend addNeighbour() {
             TestBackend neighbour = TestBackend.healthy();
             backend(NEIGHBOUR, neighbour.uri(), "deadline: 10s");
             route(NEIGHBOUR, NEIGHBOUR);
-            String yaml =
-                    "weir:\n" + weir + "  backends:\n" + backends + (routes.isEmpty() ? "" : "  routes:\n" + routes)
-                            + "spring.cloud.gateway.server.webflux.routes:\n" + definitions + rest;
-            TestGateway gateway = TestGateway.start(yaml, beans);
-            gateway.others.add(neighbour);
-            if (!countsPauses) {
-                gateway.bean(OverloadSampler.class).close();
-            }
-            return gateway;
+            return neighbour;
+        }
+
+        private String yaml() {
+            return "weir:\n" + weir + "  backends:\n" + backends + (routes.isEmpty() ? "" : "  routes:\n" + routes)
+                    + "spring.cloud.gateway.server.webflux.routes:\n" + definitions + rest;
         }
     }
 
@@ -180,11 +209,35 @@ public final class TestGateway implements AutoCloseable {
         return start(yaml, List.of());
     }
 
+    /**
+     * Takes a gateway that other tests of this JVM have used, and reloads its configuration, which takes a
+     * fraction of the time of a start; so only backends and routes can be configured. It does not watch its
+     * file. {@link #close} gives it back.
+     */
+    public static TestGateway shared(String yaml) {
+        return shared(yaml, true);
+    }
+
+    private static TestGateway shared(String yaml, boolean countsPauses) {
+        SharedGateways owner = countsPauses ? SharedGateways.USUAL : SharedGateways.WITHOUT_PAUSES;
+        TestGateway gateway = owner.take(yaml);
+        gateway.owner = owner;
+        return gateway;
+    }
+
+    /** Starts a gateway that does not watch its file. */
+    static TestGateway startUnwatched(String yaml) {
+        return start(yaml, List.of(), "--weir.reload.watch=false");
+    }
+
     private static TestGateway start(
-            String yaml, List<ApplicationContextInitializer<GenericApplicationContext>> beans) {
+            String yaml, List<ApplicationContextInitializer<GenericApplicationContext>> beans, String... arguments) {
         try {
             Path directory = temporary();
-            return startWith(Files.writeString(directory.resolve("gateway.yml"), yaml), directory, beans, ANY_PORT);
+            Path file = Files.writeString(directory.resolve("gateway.yml"), yaml);
+            List<String> all = new ArrayList<>(List.of(arguments));
+            all.add(ANY_PORT);
+            return startWith(file, directory, beans, all.toArray(String[]::new));
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -259,11 +312,12 @@ public final class TestGateway implements AutoCloseable {
     }
 
     /**
-     * A directory that is deleted when the JVM ends, so that tests can read it after the gateway has stopped.
+     * A directory that is deleted when the JVM ends, after all gateways have stopped, so that tests can read
+     * it after their own has.
      */
     private static Path temporary() throws IOException {
         Path directory = Files.createTempDirectory("weir-test");
-        Runtime.getRuntime().addShutdownHook(new Thread(() -> FileSystemUtils.deleteRecursively(directory.toFile())));
+        SpringApplication.getShutdownHandlers().add(() -> FileSystemUtils.deleteRecursively(directory.toFile()));
         return directory;
     }
 
@@ -275,6 +329,11 @@ public final class TestGateway implements AutoCloseable {
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
+    }
+
+    /** Ends the measurement of the gateway's own pauses. */
+    void endPauses() {
+        bean(OverloadSampler.class).close();
     }
 
     /** The configuration file. */
@@ -464,7 +523,11 @@ public final class TestGateway implements AutoCloseable {
 
     @Override
     public void close() {
-        context.close();
+        if (owner == null) {
+            context.close();
+        } else {
+            owner.giveBack(this);
+        }
         for (AutoCloseable other : others) {
             try {
                 other.close();
