@@ -7,97 +7,107 @@ import io.weir.testing.TestCaller;
 import io.weir.testing.TestGateway;
 import java.io.IOException;
 import java.util.List;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** A gateway on Kubernetes, where Spring Boot by itself would trust the forwarded headers of every caller. */
 class ForwardHeadersIT {
 
-    private final TestBackend backend = TestBackend.healthy();
+    private static TestBackend backend;
+    /** It trusts no proxy. */
+    private static TestGateway edge;
+    /** It trusts the tests' address. */
+    private static TestGateway behindProxy;
 
-    @AfterEach
-    void stop() {
+    @BeforeAll
+    static void start() {
+        backend = TestBackend.healthy();
+        edge = start("");
+        behindProxy = start("edge: { trusted-proxies: [127.0.0.1] }");
+    }
+
+    @AfterAll
+    static void stop() {
+        edge.close();
+        behindProxy.close();
         backend.close();
+    }
+
+    @BeforeEach
+    void forgetRequests() {
+        backend.behave(TestBackend.ECHO);
     }
 
     @Test
     void ignoresThePrefixOfACallerThatIsNoTrustedProxy() throws IOException {
-        try (TestGateway gateway = start("")) {
-            TestCaller.Answer answer = TestCaller.get(gateway.port(), "/pub/1", "X-Forwarded-Prefix: /pub/../secret");
+        TestCaller.Answer answer = TestCaller.get(edge.port(), "/pub/1", "X-Forwarded-Prefix: /pub/../secret");
 
-            assertThat(answer.status()).isEqualTo(200);
-            assertThat(answer.text()).isEqualTo("/pub/1");
-        }
+        assertThat(answer.status()).isEqualTo(200);
+        assertThat(answer.text()).isEqualTo("/pub/1");
     }
 
     @Test
     void matchesTheAddressOfThePeerIfThePeerIsNoTrustedProxy() throws IOException {
-        try (TestGateway gateway = start("")) {
-            assertThat(TestCaller.get(gateway.port(), "/office/1", "X-Forwarded-For: 192.0.2.7")
-                            .status())
-                    .isEqualTo(404);
-            assertThat(TestCaller.get(gateway.port(), "/local/1", "X-Forwarded-For: 192.0.2.7")
-                            .status())
-                    .isEqualTo(200);
-        }
+        assertThat(TestCaller.get(edge.port(), "/office/1", "X-Forwarded-For: 192.0.2.7")
+                        .status())
+                .isEqualTo(404);
+        assertThat(TestCaller.get(edge.port(), "/local/1", "X-Forwarded-For: 192.0.2.7")
+                        .status())
+                .isEqualTo(200);
     }
 
     @Test
     void matchesTheAddressThatATrustedProxyReports() throws IOException {
-        try (TestGateway gateway = start("edge: { trusted-proxies: [127.0.0.1] }")) {
-            assertThat(TestCaller.get(gateway.port(), "/office/1", "X-Forwarded-For: 192.0.2.7")
-                            .status())
-                    .isEqualTo(200);
-            assertThat(TestCaller.get(gateway.port(), "/office/1", "X-Forwarded-For: 192.0.2.8")
-                            .status())
-                    .isEqualTo(404);
-            assertThat(TestCaller.get(gateway.port(), "/local/1", "X-Forwarded-For: 192.0.2.7")
-                            .status())
-                    .isEqualTo(404);
-        }
+        assertThat(TestCaller.get(behindProxy.port(), "/office/1", "X-Forwarded-For: 192.0.2.7")
+                        .status())
+                .isEqualTo(200);
+        assertThat(TestCaller.get(behindProxy.port(), "/office/1", "X-Forwarded-For: 192.0.2.8")
+                        .status())
+                .isEqualTo(404);
+        assertThat(TestCaller.get(behindProxy.port(), "/local/1", "X-Forwarded-For: 192.0.2.7")
+                        .status())
+                .isEqualTo(404);
     }
 
     @Test
     void comparesHostsByTheSchemeThatATrustedProxyReports() throws Exception {
-        try (TestGateway gateway = start("edge: { trusted-proxies: [127.0.0.1] }")) {
-            for (String path : List.of("/hosted/1", "/hosted-general/1")) {
-                assertThat(askHost(gateway, path, "Shop.Example:443", "https").status())
-                        .isEqualTo(200);
-                assertThat(backend.next().header("x-forwarded-host")).isEqualTo("Shop.Example:443");
-                assertThat(askHost(gateway, path, "Shop.Example:443", "http").status())
-                        .isEqualTo(404);
-                assertThat(askHost(gateway, path, "Shop.Example:80", "http").status())
-                        .isEqualTo(200);
-                assertThat(backend.next().header("x-forwarded-host")).isEqualTo("Shop.Example:80");
-            }
+        for (String path : List.of("/hosted/1", "/hosted-general/1")) {
+            assertThat(askHost(behindProxy, path, "Shop.Example:443", "https").status())
+                    .isEqualTo(200);
+            assertThat(backend.next().header("x-forwarded-host")).isEqualTo("Shop.Example:443");
+            assertThat(askHost(behindProxy, path, "Shop.Example:443", "http").status())
+                    .isEqualTo(404);
+            assertThat(askHost(behindProxy, path, "Shop.Example:80", "http").status())
+                    .isEqualTo(200);
+            assertThat(backend.next().header("x-forwarded-host")).isEqualTo("Shop.Example:80");
         }
     }
 
     /** As configured, also if the caller has sent the same value, or another one. */
     @Test
     void sendsTheForwardedFieldsThatTheFiltersOfARouteSet() throws Exception {
-        for (String edge : List.of("", "edge: { trusted-proxies: [127.0.0.1] }")) {
-            try (TestGateway gateway = start(edge)) {
-                for (String path : List.of("/set/1", "/set-general/1")) {
-                    for (String scheme : List.of("https", "http")) {
-                        assertThat(TestCaller.get(
-                                                gateway.port(),
-                                                path,
-                                                "X-Forwarded-Proto: " + scheme,
-                                                "X-Forwarded-Host: forged.example",
-                                                "X-Forwarded-For: 192.0.2.7",
-                                                "X_Forwarded_Proto: forged")
-                                        .status())
-                                .isEqualTo(200);
-                        TestBackend.Request request = backend.next();
-                        assertThat(request.headers("x-forwarded-proto")).containsExactly("https");
-                        assertThat(request.headers("x-forwarded-host")).containsExactly("shop.example");
-                        assertThat(request.headers("x-forwarded-prefix")).containsExactly("/api");
-                        assertThat(request.headers("x-forwarded-port")).isEmpty();
-                        assertThat(request.headers("x_forwarded_proto")).isEmpty();
-                        assertThat(request.headers("x-forwarded-for"))
-                                .containsExactly(edge.isEmpty() ? "127.0.0.1" : "192.0.2.7, 127.0.0.1");
-                    }
+        for (TestGateway gateway : List.of(edge, behindProxy)) {
+            for (String path : List.of("/set/1", "/set-general/1")) {
+                for (String scheme : List.of("https", "http")) {
+                    assertThat(TestCaller.get(
+                                            gateway.port(),
+                                            path,
+                                            "X-Forwarded-Proto: " + scheme,
+                                            "X-Forwarded-Host: forged.example",
+                                            "X-Forwarded-For: 192.0.2.7",
+                                            "X_Forwarded_Proto: forged")
+                                    .status())
+                            .isEqualTo(200);
+                    TestBackend.Request request = backend.next();
+                    assertThat(request.headers("x-forwarded-proto")).containsExactly("https");
+                    assertThat(request.headers("x-forwarded-host")).containsExactly("shop.example");
+                    assertThat(request.headers("x-forwarded-prefix")).containsExactly("/api");
+                    assertThat(request.headers("x-forwarded-port")).isEmpty();
+                    assertThat(request.headers("x_forwarded_proto")).isEmpty();
+                    assertThat(request.headers("x-forwarded-for"))
+                            .containsExactly(gateway == edge ? "127.0.0.1" : "192.0.2.7, 127.0.0.1");
                 }
             }
         }
@@ -111,7 +121,7 @@ class ForwardHeadersIT {
         }
     }
 
-    private TestGateway start(String weir) {
+    private static TestGateway start(String weir) {
         return TestGateway.start("""
                 weir:
                   %s

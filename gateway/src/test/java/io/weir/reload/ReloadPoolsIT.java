@@ -32,7 +32,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -44,11 +46,31 @@ import reactor.netty.http.server.HttpServer;
 import reactor.netty.http.server.HttpServerRequest;
 import reactor.netty.http.server.HttpServerResponse;
 
-/** Reloads with connections over TLS and HTTP/2, and with WebSockets. */
+/**
+ * Reloads with connections over TLS and HTTP/2, and with WebSockets. The tests share a gateway, which has
+ * another backend between them.
+ */
 class ReloadPoolsIT {
 
+    /** The certificate of the backends with TLS, which the bundle {@code right} trusts. */
+    private static X509Bundle its;
+
+    private static String bundles;
+    private static TestGateway gateway;
+
     private final List<Peer> peers = new ArrayList<>();
-    private @Nullable TestGateway started;
+
+    @BeforeAll
+    static void startGateway() throws Exception {
+        its = certificate();
+        bundles = trusting("right", its) + trusting("wrong", certificate());
+        gateway = TestGateway.start(betweenTests());
+    }
+
+    @AfterAll
+    static void stopGateway() {
+        gateway.close();
+    }
 
     /** A backend that answers with its name, and records the connections that it was called over. */
     private static final class Peer {
@@ -105,34 +127,26 @@ class ReloadPoolsIT {
     @AfterEach
     void stop() {
         peers.forEach(peer -> peer.release.tryEmitEmpty());
-        TestGateway gateway = started;
-        if (gateway != null) {
-            gateway.assertNothingHeld();
-            awaitNothingLeftBehind();
-        }
-        if (gateway != null) {
-            gateway.close();
-        }
+        gateway.assertNothingHeld();
+        awaitNothingLeftBehind();
+        assertThat(reload(betweenTests())).isEmpty();
+        awaitNothingLeftBehind();
         peers.forEach(peer -> peer.server.close());
     }
 
-    private TestGateway gateway() {
-        TestGateway gateway = started;
-        if (gateway == null) {
-            throw new IllegalStateException("not started");
-        }
-        return gateway;
-    }
-
-    private void awaitNothingLeftBehind() {
+    private static void awaitNothingLeftBehind() {
         await().untilAsserted(() -> {
-            assertThat(gateway().bean(RetiredGenerations.class).openResources()).isZero();
-            assertThat(gateway().bean(RetiredGenerations.class).generationsInUse())
+            assertThat(gateway.bean(RetiredGenerations.class).openResources()).isZero();
+            assertThat(gateway.bean(RetiredGenerations.class).generationsInUse())
                     .isZero();
         });
     }
 
-    private static String yaml(String backend, String properties, String rest) {
+    private static String betweenTests() {
+        return yaml("between-tests", "uri: 'http://127.0.0.1:1'");
+    }
+
+    private static String yaml(String backend, String properties) {
         return """
                 weir:
                   reload: { watch: false }
@@ -141,23 +155,27 @@ class ReloadPoolsIT {
                 spring.cloud.gateway.server.webflux.routes:
                   - { id: orders-compiled, uri: "backend://%1$s", predicates: ["Path=/compiled/orders/**"] }
                   - { id: orders-general, uri: "backend://%1$s", predicates: ["Path=/general/orders/**", "After=2020-01-01T00:00:00Z"] }
-                """.formatted(backend, properties) + rest;
+                """.formatted(backend, properties) + bundles;
     }
 
-    private List<String> reload(String yaml) {
-        gateway().rewrite(yaml);
-        return gateway()
-                .bean(LiveConfiguration.class)
+    /** Begins a test with a configuration. */
+    private static void begin(String yaml) {
+        assertThat(reload(yaml)).isEmpty();
+    }
+
+    private static List<String> reload(String yaml) {
+        gateway.rewrite(yaml);
+        return gateway.bean(LiveConfiguration.class)
                 .reload(Trigger.REQUEST, "a test")
                 .problems();
     }
 
     private TestCaller.Answer get(Door door, String rest) throws IOException {
-        return TestCaller.get(gateway().port(), door.path("orders", rest));
+        return TestCaller.get(gateway.port(), door.path("orders", rest));
     }
 
     private CompletableFuture<TestCaller.Answer> hold(Door door, Peer by) {
-        CompletableFuture<TestCaller.Answer> answer = TestCaller.ask(gateway().port(), door.path("orders", "held"));
+        CompletableFuture<TestCaller.Answer> answer = TestCaller.ask(gateway.port(), door.path("orders", "held"));
         await().until(() -> by.held.get() == 1);
         return answer;
     }
@@ -172,10 +190,10 @@ class ReloadPoolsIT {
     @Test
     void keepsAnHttp2ConnectionIfOnlyLimitsChange() throws IOException {
         Peer peer = peer("first", HttpProtocol.H2C, null);
-        started = TestGateway.start(yaml("orders", h2(peer, 10), ""));
+        begin(yaml("orders", h2(peer, 10)));
         assertThat(get(Door.COMPILED, "1").text()).isEqualTo("first by HTTP/2.0");
 
-        assertThat(reload(yaml("orders", h2(peer, 20), ""))).isEmpty();
+        assertThat(reload(yaml("orders", h2(peer, 20)))).isEmpty();
 
         assertThat(get(Door.COMPILED, "2").text()).isEqualTo("first by HTTP/2.0");
         assertThat(peer.askedOver).hasSize(1);
@@ -185,10 +203,10 @@ class ReloadPoolsIT {
     void completesRequestsOnAnHttp2ConnectionToAnOldAddress(Door door) throws IOException {
         Peer first = peer("first", HttpProtocol.H2C, null);
         Peer second = peer("second", HttpProtocol.H2C, null);
-        started = TestGateway.start(yaml("orders", h2(first, 10), ""));
+        begin(yaml("orders", h2(first, 10)));
         CompletableFuture<TestCaller.Answer> held = hold(door, first);
 
-        assertThat(reload(yaml("orders", h2(second, 10), ""))).isEmpty();
+        assertThat(reload(yaml("orders", h2(second, 10)))).isEmpty();
 
         assertThat(get(door, "1").text()).isEqualTo("second by HTTP/2.0");
         first.release.tryEmitEmpty();
@@ -200,10 +218,10 @@ class ReloadPoolsIT {
     void changesFromHttp1ToHttp2() throws IOException {
         Peer peer = peer("first", HttpProtocol.H2C, null);
         Peer plain = peer("plain", HttpProtocol.HTTP11, null);
-        started = TestGateway.start(yaml("orders", "uri: 'http://127.0.0.1:" + plain.port() + '\'', ""));
+        begin(yaml("orders", "uri: 'http://127.0.0.1:" + plain.port() + '\''));
         assertThat(get(Door.GENERAL, "1").text()).isEqualTo("plain by HTTP/1.1");
 
-        assertThat(reload(yaml("orders", h2(peer, 10), ""))).isEmpty();
+        assertThat(reload(yaml("orders", h2(peer, 10)))).isEmpty();
 
         assertThat(get(Door.GENERAL, "2").text()).isEqualTo("first by HTTP/2.0");
         await().until(() -> plain.connections() == 0);
@@ -231,20 +249,18 @@ class ReloadPoolsIT {
 
     @Test
     void usesAnotherSslBundle() throws Exception {
-        X509Bundle its = certificate();
         Peer peer = peer(
                 "first",
                 HttpProtocol.HTTP11,
                 SslContextBuilder.forServer(its.toKeyManagerFactory()).build());
-        String bundles = trusting("right", its) + trusting("wrong", certificate());
-        started = TestGateway.start(yaml("orders", https(peer, "wrong", ""), bundles));
+        begin(yaml("orders", https(peer, "wrong", "")));
         assertThat(get(Door.COMPILED, "1").reason()).isEqualTo("connect-failed");
 
-        assertThat(reload(yaml("orders", https(peer, "right", ""), bundles))).isEmpty();
+        assertThat(reload(yaml("orders", https(peer, "right", "")))).isEmpty();
         assertThat(get(Door.COMPILED, "2").text()).isEqualTo("first by HTTP/1.1");
         CompletableFuture<TestCaller.Answer> held = hold(Door.COMPILED, peer);
 
-        assertThat(reload(yaml("orders", https(peer, "wrong", ""), bundles))).isEmpty();
+        assertThat(reload(yaml("orders", https(peer, "wrong", "")))).isEmpty();
         assertThat(get(Door.COMPILED, "3").reason()).isEqualTo("connect-failed");
         peer.release.tryEmitEmpty();
         assertThat(held.join().text()).isEqualTo("first by HTTP/1.1");
@@ -254,7 +270,6 @@ class ReloadPoolsIT {
     /** The backend supports both protocols, and uses HTTP/2 only for clients that offer it. */
     @Test
     void changesFromHttp1ToHttp2OverTls() throws Exception {
-        X509Bundle its = certificate();
         Peer peer = add(new Peer(
                 "first",
                 SslContextBuilder.forServer(its.toKeyManagerFactory())
@@ -267,11 +282,10 @@ class ReloadPoolsIT {
                         .build(),
                 HttpProtocol.H2,
                 HttpProtocol.HTTP11));
-        String bundle = trusting("right", its);
-        started = TestGateway.start(yaml("orders", https(peer, "right", ""), bundle));
+        begin(yaml("orders", https(peer, "right", "")));
         assertThat(get(Door.COMPILED, "1").text()).isEqualTo("first by HTTP/1.1");
 
-        assertThat(reload(yaml("orders", https(peer, "right", ", protocol: h2"), bundle)))
+        assertThat(reload(yaml("orders", https(peer, "right", ", protocol: h2"))))
                 .isEmpty();
 
         assertThat(get(Door.COMPILED, "2").text()).isEqualTo("first by HTTP/2.0");
@@ -280,18 +294,15 @@ class ReloadPoolsIT {
 
     @Test
     void keepsATlsConnectionIfOnlyLimitsChange() throws Exception {
-        X509Bundle its = certificate();
         Peer peer = peer(
                 "first",
                 HttpProtocol.HTTP11,
                 SslContextBuilder.forServer(its.toKeyManagerFactory()).build());
-        String bundle = trusting("right", its);
-        started = TestGateway.start(yaml("orders", https(peer, "right", ""), bundle));
+        begin(yaml("orders", https(peer, "right", "")));
         assertThat(get(Door.COMPILED, "1").status()).isEqualTo(200);
-        await().until(() ->
-                gateway().backend("orders").instances().first().pool().idle() == 1);
+        await().until(() -> gateway.backend("orders").instances().first().pool().idle() == 1);
 
-        assertThat(reload(yaml("orders", https(peer, "right", ", max-streams: 3"), bundle)))
+        assertThat(reload(yaml("orders", https(peer, "right", ", max-streams: 3"))))
                 .isEmpty();
 
         assertThat(get(Door.COMPILED, "2").status()).isEqualTo(200);
@@ -300,18 +311,16 @@ class ReloadPoolsIT {
 
     @Test
     void changesNothingIfTheSslBundleIsMissing() throws Exception {
-        X509Bundle its = certificate();
         Peer peer = peer(
                 "first",
                 HttpProtocol.HTTP11,
                 SslContextBuilder.forServer(its.toKeyManagerFactory()).build());
-        String bundle = trusting("right", its);
-        started = TestGateway.start(yaml("orders", https(peer, "right", ""), bundle));
-        Backend before = gateway().backend("orders");
+        begin(yaml("orders", https(peer, "right", "")));
+        Backend before = gateway.backend("orders");
 
-        assertThat(reload(yaml("orders", https(peer, "missing", ""), bundle))).isNotEmpty();
+        assertThat(reload(yaml("orders", https(peer, "missing", "")))).isNotEmpty();
 
-        assertThat(gateway().backend("orders")).isSameAs(before);
+        assertThat(gateway.backend("orders")).isSameAs(before);
         assertThat(get(Door.COMPILED, "1").status()).isEqualTo(200);
     }
 
@@ -329,16 +338,15 @@ class ReloadPoolsIT {
             throws IOException {
         Peer first = peer("first", HttpProtocol.HTTP11, null);
         Peer second = peer("second", HttpProtocol.HTTP11, null);
-        started = TestGateway.start(
-                yaml("orders", "max-streams: 256, uri: 'http://127.0.0.1:" + first.port() + '\'', ""));
+        begin(yaml("orders", "max-streams: 256, uri: 'http://127.0.0.1:" + first.port() + '\''));
         String path = door.path("orders", "ws");
-        try (TestCaller caller = TestCaller.to(gateway().port());
-                TestCaller later = TestCaller.to(gateway().port())) {
+        try (TestCaller caller = TestCaller.to(gateway.port());
+                TestCaller later = TestCaller.to(gateway.port())) {
             TestWebSocket before = TestWebSocket.open(caller, path);
             assertThat(echo(before, "one")).isEqualTo("first:one");
 
             Peer next = then.equals("first") ? first : second;
-            assertThat(reload(yaml(name, limit + ", uri: 'http://127.0.0.1:" + next.port() + '\'', "")))
+            assertThat(reload(yaml(name, limit + ", uri: 'http://127.0.0.1:" + next.port() + '\'')))
                     .isEmpty();
 
             assertThat(echo(before, "two")).isEqualTo("first:two");

@@ -8,6 +8,7 @@ import java.net.URL;
 import java.net.URLClassLoader;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -15,19 +16,26 @@ import org.junit.jupiter.api.io.TempDir;
 class ExtensionJarsTest {
 
     @TempDir
+    private static Path build;
+
+    @TempDir
     private Path directory;
 
     private Path installed;
     private Path jar;
 
-    @BeforeEach
-    void buildsAnExtension() throws IOException {
-        Path sources = Files.createDirectories(directory.resolve("sources/java/org/acme"));
-        Files.createDirectories(directory.resolve("sources/resources"));
+    @BeforeAll
+    static void buildsAnExtension() throws IOException {
+        Path sources = Files.createDirectories(build.resolve("sources/java/org/acme"));
+        Files.createDirectories(build.resolve("sources/resources"));
         Files.writeString(sources.resolve("Setup.java"), "package org.acme; class Setup { class Part {} }");
+        ExtensionBuild.jar(build.resolve("sources"), build.resolve("acme.jar"));
+    }
+
+    @BeforeEach
+    void installsIt() throws IOException {
         installed = Files.createDirectory(directory.resolve("extensions"));
-        jar = installed.resolve("acme.jar");
-        ExtensionBuild.jar(directory.resolve("sources"), jar);
+        jar = Files.copy(build.resolve("acme.jar"), installed.resolve("acme.jar"));
     }
 
     private ExtensionJars loaded(String path) throws IOException {
