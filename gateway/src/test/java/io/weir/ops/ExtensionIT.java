@@ -25,6 +25,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The packaged gateway with the example of an extension in its directory {@code extensions}. */
+@Tag("full")
 class ExtensionIT {
 
     private static final Path EXAMPLE = Path.of("..", "ops", "extension-example");
@@ -50,15 +51,6 @@ class ExtensionIT {
     }
 
     @Test
-    void hasTheVersionsOfTheGateway() throws IOException {
-        String pom = Files.readString(Path.of("..", "pom.xml"));
-        for (String name : List.of("spring-boot", "spring-cloud", "spring-framework", "netty", "reactor-netty")) {
-            String version = pom.replaceFirst("(?s).*(<" + name + "\\.version>[^<]+<).*", "$1");
-            assertThat(Files.readString(EXAMPLE.resolve("pom.xml"))).contains(version);
-        }
-    }
-
-    @Test
     void validatesNamesAndArgumentsOfTheExtension() throws Exception {
         String backend = "http://orders:8080";
         write("good.yml", ROUTES.formatted(backend, "X-Tenant"));
@@ -78,7 +70,6 @@ class ExtensionIT {
     }
 
     @Test
-    @Tag("full")
     void namesTheJarThatCannotBeLoadedAndTheCause() throws Exception {
         write("good.yml", ROUTES.formatted("http://orders:8080", "X-Tenant"));
         Path faulty = directory.resolve("faulty");
@@ -100,7 +91,6 @@ class ExtensionIT {
     }
 
     @Test
-    @Tag("full")
     void servesRoutesOfTheExtensionAndRefusesToReloadAWrongArgument() throws Exception {
         int port = FreePort.next();
         int management = FreePort.next();

@@ -12,6 +12,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import java.util.zip.ZipEntry;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The packaged jar: its libraries, their notices, and its version. */
@@ -82,6 +83,7 @@ class JarIT {
     }
 
     @Test
+    @Tag("full")
     void statesTheVersionOfThePom() throws Exception {
         Matcher pom = Pattern.compile("<version>([^<]+)</version>").matcher(Files.readString(Path.of("..", "pom.xml")));
         assertThat(pom.find()).isTrue();

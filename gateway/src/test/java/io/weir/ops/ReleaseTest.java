@@ -78,6 +78,15 @@ class ReleaseTest {
         assertThat(codes).allSatisfy(code -> assertThat(launcher).containsPattern("(?m)^#   " + code + " +[a-z]"));
     }
 
+    @Test
+    void exampleOfAnExtensionHasTheVersionsOfTheGateway() throws IOException {
+        String pom = Files.readString(Path.of("..", "pom.xml"));
+        String example = Files.readString(OPS.resolve("extension-example/pom.xml"));
+        for (String name : List.of("spring-boot", "spring-cloud", "spring-framework", "netty", "reactor-netty")) {
+            assertThat(example).contains(pom.replaceFirst("(?s).*(<" + name + "\\.version>[^<]+<).*", "$1"));
+        }
+    }
+
     private static List<String> flags(Path options) throws IOException {
         return Files.readAllLines(options).stream()
                 .filter(line -> line.matches("-XX:[+-].*|--.*"))

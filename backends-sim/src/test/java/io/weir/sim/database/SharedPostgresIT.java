@@ -58,6 +58,7 @@ class SharedPostgresIT {
     }
 
     @Test
+    @Tag("full")
     void outlivesItsStarterAndStopsWithTheLastUser() throws Exception {
         SharedPostgres.Lease lease;
         long postmaster;

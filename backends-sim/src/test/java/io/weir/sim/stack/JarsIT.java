@@ -111,6 +111,7 @@ class JarsIT {
     }
 
     @Test
+    @Tag("full")
     void jarOfOneStackRefusesAnother() throws Exception {
         try (SimulatorProcess sim =
                 SimulatorProcess.ofJar(jar(Stack.WEBFLUX_R2DBC), "--sim.stack=mvc-jdbc", database())) {

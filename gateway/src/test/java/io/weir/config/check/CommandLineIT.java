@@ -7,6 +7,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -14,6 +15,7 @@ import org.junit.jupiter.api.io.TempDir;
  * The command line in a separate process: its exit code, and the content of both output streams.
  * {@link CommandLineTest} has each command line, without a process.
  */
+@Tag("full")
 class CommandLineIT {
 
     private static final String VALID = """

@@ -16,10 +16,12 @@ import java.util.Locale;
 import java.util.Random;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A set of all experiments stays within its limit, also if each of them has 200 000 requests. */
+@Tag("full")
 class KeptSizeTest {
 
     private static final int SECONDS = 400;
