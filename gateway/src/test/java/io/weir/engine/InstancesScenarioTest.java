@@ -118,7 +118,7 @@ class InstancesScenarioTest {
     @ParameterizedTest
     @MethodSource("coldStarts")
     void losesFewCallersWhereOneInstanceFailsAndTheOtherOneIsCold(int perSecond, int lateAnswers, Fault fault) {
-        for (long seed = 1; seed <= Tier.choose(2, 8); seed++) {
+        for (long seed = 1; seed <= Tier.choose(1, 8); seed++) {
             InstancesSimulation simulation = new InstancesSimulation(2, DEADLINE, LIMIT, seed);
             Replica bad = simulation.replicas.getFirst();
             bad.fault = fault;
@@ -141,7 +141,7 @@ class InstancesScenarioTest {
     @ParameterizedTest
     @ValueSource(ints = {20, 300})
     void losesFewCallersWhereTwoOfThreeFail(int perSecond) {
-        for (long seed = 1; seed <= Tier.choose(2, 4); seed++) {
+        for (long seed = 1; seed <= Tier.choose(1, 4); seed++) {
             InstancesSimulation simulation = new InstancesSimulation(3, DEADLINE, LIMIT, seed);
             simulation.traffic(perSecond, Duration.ofSeconds(40));
             simulation.endings.clear();
@@ -609,7 +609,7 @@ class InstancesScenarioTest {
      */
     @Test
     void anAdaptiveLimitLearnsWhileAnInstanceIsOut() {
-        List<List<Integer>> limits = LongStream.rangeClosed(1, 5)
+        List<List<Integer>> limits = LongStream.rangeClosed(1, Tier.choose(3, 5))
                 .mapToObj(InstancesScenarioTest::limitsWhileAnInstanceIsOut)
                 .toList();
 
@@ -667,7 +667,7 @@ class InstancesScenarioTest {
             value = Fault.class,
             names = {"ERRORS", "HANG", "REFUSED", "RESET"})
     void servesTheCallersOfABadInstanceAtAnAdaptiveLimit(Fault fault) {
-        for (long seed = 1; seed <= Tier.choose(2, 6); seed++) {
+        for (long seed = 1; seed <= Tier.choose(1, 6); seed++) {
             InstancesSimulation simulation = new InstancesSimulation(3, DEADLINE, TrafficSimulation.AUTO, seed);
             simulation.traffic(300, Duration.ofSeconds(10));
             simulation.endings.clear();
@@ -685,7 +685,7 @@ class InstancesScenarioTest {
     @ParameterizedTest
     @ValueSource(ints = {TrafficSimulation.AUTO, LIMIT})
     void losesNoCallerWhereInstancesAreKilledOneAfterTheOther(int limit) {
-        for (long seed = 1; seed <= Tier.choose(2, 6); seed++) {
+        for (long seed = 1; seed <= Tier.choose(1, 6); seed++) {
             InstancesSimulation simulation = new InstancesSimulation(3, DEADLINE, limit, seed);
             simulation.traffic(300, Duration.ofSeconds(15));
             for (Replica restarted : simulation.replicas) {
@@ -720,7 +720,7 @@ class InstancesScenarioTest {
     }
 
     private static void assertDoesNotLowerAnAdaptiveLimit(Fault fault) {
-        int runs = 20;
+        int runs = Tier.choose(12, 20);
         List<Long> failed = new ArrayList<>();
         for (long seed = 1; seed <= runs; seed++) {
             InstancesSimulation simulation = adaptive(seed);
@@ -835,7 +835,7 @@ class InstancesScenarioTest {
     void startsAColdInstanceSlowly(int perSecond) {
         long slowAnswers = 0;
         long without = 0;
-        for (long seed = 1; seed <= Tier.choose(2, 8); seed++) {
+        for (long seed = 1; seed <= Tier.choose(1, 8); seed++) {
             InstancesSimulation slowStart =
                     returnOfAColdInstance(LoadBalancingPolicy.LEAST_LATENCY, Duration.ofSeconds(10), perSecond, seed);
             assertThat(Duration.ofNanos(p99(slowStart))).as("p99").isLessThanOrEqualTo(CALM.multipliedBy(3));
