@@ -627,7 +627,12 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
         if (backend.limit().isAdaptive() && LeftBehind.hasRoom(backend)) {
             // The end of the permit is no sample then; where it must never be one, it clears the field.
             isSampleOwed = true;
-            isSampleOwed &= moveToStreams(Evidence.NONE, Math.max(0, backendNanos(now)), now);
+            long nanos = Math.max(0, backendNanos(now));
+            boolean hasMoved = moveToStreams(Evidence.NONE, nanos, now);
+            isSampleOwed &= hasMoved;
+            if (hasMoved) {
+                backend.limit().leftBehind(nanos, now);
+            }
         }
     }
 

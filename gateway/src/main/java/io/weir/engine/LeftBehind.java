@@ -49,7 +49,8 @@ final class LeftBehind {
 
     /** Moves the call if the backend leaves it behind, and there is room. */
     static void moveIfSo(Attempt attempt, long now) {
-        if (isStalledAlone(attempt, now) || (isFull(attempt.backend) && isLateAndOvertaken(attempt, now))) {
+        if (attempt.admission().isMovable()
+                && (isStalledAlone(attempt, now) || (isFull(attempt.backend) && isLateAndOvertaken(attempt, now)))) {
             attempt.admission().leaveBehind(now);
         }
     }

@@ -31,11 +31,13 @@ public final class AnswerPace {
 
     /** Shorter waits are within the jitter of a network and the pauses of a backend. */
     private static final long SHORTEST_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
-    /** The wait of a call while nothing is known, and of one whose route usually takes long. */
+    /** The same while nothing is known: the first answers of a cold JVM are late, too. */
+    private static final long FIRST_NANOS = TimeUnit.MILLISECONDS.toNanos(300);
+    /** The wait of a call whose route usually takes long. */
     private static final long LONGEST_OF_ROUTE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private static final long LONGEST_SCOUT_PERIOD_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
-    private static final int PERIODS_OF_SILENCE = 8;
+    private static final int PERIODS_OF_SILENCE = 6;
     private static final int MEAN_OF = 8;
     private static final long PRECISION_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 
@@ -93,7 +95,7 @@ public final class AnswerPace {
     public long lateNanos(long usualNanos) {
         long mean = meanNanos;
         if (mean == 0) {
-            return LONGEST_OF_ROUTE_NANOS;
+            return FIRST_NANOS;
         }
         long ofRoute = usualNanos > LONGEST_OF_ROUTE_NANOS / TIMES ? LONGEST_OF_ROUTE_NANOS : TIMES * usualNanos;
         long ofBackend = Math.max(TIMES * mean, mean + DEVIATIONS * deviationNanos);

@@ -22,6 +22,8 @@ import org.jspecify.annotations.Nullable;
  *       are out.
  * </ul>
  *
+ * <p>The {@link LostPermits} of calls that hang are added to an adaptive limit, up to its {@code max}.
+ *
  * <p>An adaptive limit learns only while its own value is the lowest: otherwise the calls in flight show the
  * effect of another number. While instances are out, its own value is the part of the others: what it has
  * learnt is scaled when an instance leaves or returns. It survives a change to a fixed limit and back.
@@ -42,6 +44,7 @@ public final class LimitInForce {
     private final LongSupplier wallClock;
     private final AtomicReference<Configured> configured;
     private final AnswerPace pace = new AnswerPace();
+    private final LostPermits lost = new LostPermits();
     /** The adaptive limit, which is kept while a fixed one is in force; null if there has been none. */
     private volatile @Nullable Limit learning;
 
@@ -221,8 +224,12 @@ public final class LimitInForce {
         if (capacity == LimitSettings.AUTO) {
             capacity = seen.limit instanceof AdaptiveLimit adaptive ? adaptive.queueCapacity() : 0;
         }
+        int own = permits(seen);
+        if (seen.limit instanceof AdaptiveLimit adaptive && isLowest(adaptive)) {
+            own = lost.addTo(own, seen.settings.bounds().max());
+        }
         return new Numbers(
-                Math.min(permits(seen), ceiling.getAsInt()),
+                Math.min(own, ceiling.getAsInt()),
                 capacity,
                 seen.settings.isAdaptive() ? Overflow.EVICT_OLDEST : Overflow.REFUSE_NEWCOMER);
     }
@@ -241,7 +248,8 @@ public final class LimitInForce {
      */
     public int started(long nowNanos) {
         Limit limit = configured.get().limit;
-        return limit == learning && isLowest(limit) ? limit.started(nowNanos, bulkhead.inUse()) : NO_SAMPLE;
+        boolean counts = limit == learning && isLowest(limit);
+        return counts ? limit.started(nowNanos, lost.without(bulkhead.inUse())) : NO_SAMPLE;
     }
 
     /**
@@ -251,13 +259,24 @@ public final class LimitInForce {
      * @param latencyNanos as for {@link Limit#ended}
      */
     public void ended(long nowNanos, int mark, long latencyNanos, Evidence evidence) {
+        if (lost.hasFaded(nowNanos)) {
+            update();
+        }
         if (mark == NO_SAMPLE) {
             return;
         }
         Limit limit = learning;
         if (limit != null) {
             boolean counts = configured.get().limit == limit && isLowest(limit) && !isFutileProbe(limit);
-            limit.ended(nowNanos, mark, latencyNanos, counts ? evidence : Evidence.NONE, bulkhead.inUse());
+            Evidence counted = counts ? evidence : Evidence.NONE;
+            limit.ended(nowNanos, mark, latencyNanos, counted, lost.without(bulkhead.inUse()));
+        }
+    }
+
+    /** A call that the backend leaves behind has given its permit back, which it has held for this time. */
+    public void leftBehind(long heldNanos, long nowNanos) {
+        if (lost.add(heldNanos, nowNanos)) {
+            update();
         }
     }
 

@@ -53,6 +53,47 @@ class LeftBehindTest {
         assertThat(simulation.streams.inUse()).isZero();
     }
 
+    /** The calls that hang arrive in random clusters. */
+    @ParameterizedTest
+    @CsvSource({"5, 150", "20, 100", "50, 100", "100, 100"})
+    void answersTheOthersIfTwoOfFiveCallsOfARouteHang(int millis, int perSecond) {
+        for (int seed = 1; seed <= 12; seed++) {
+            TrafficSimulation simulation = simulation(Duration.ofSeconds(2));
+            simulation.service = Duration.ofMillis(millis);
+            Duration interval = Duration.ofSeconds(1).dividedBy(perSecond);
+            simulation.traffic(1, interval, Duration.ofSeconds(4));
+            Random random = new Random(seed);
+            for (int i = 0; i < 10 * perSecond; i++) {
+                simulation.call(simulation.route, random.nextInt(100) < 40);
+                simulation.advance(interval);
+            }
+            assertThat(simulation.openedAt()).as("opens").isNegative();
+            simulation.advance(Duration.ofSeconds(2));
+
+            assertThat(answeredPercent(simulation, ending -> !ending.hangs()))
+                    .as("seed " + seed)
+                    .isGreaterThanOrEqualTo(97);
+            assertThat(simulation.bulkhead.inUse()).isZero();
+            assertThat(simulation.streams.inUse()).isZero();
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {10, 85})
+    void answersTheCallsBesideLongPollsThatAreTheFirstCallsOfABackend(int shortPerSecond) {
+        TrafficSimulation simulation = simulation(Duration.ofSeconds(40));
+        Route polls = simulation.otherRoute("polls");
+        simulation.answerNanos = route -> route.id().equals(polls.id()) ? 30_000 * MS : 15 * MS;
+        for (int i = 0; i < 20; i++) {
+            simulation.call(polls, false);
+        }
+        simulation.traffic(1, Duration.ofSeconds(1).dividedBy(shortPerSecond), Duration.ofSeconds(10));
+        simulation.advance(Duration.ofSeconds(40));
+
+        assertThat(answeredPercent(simulation, ending -> !ending.route().equals(polls.id())))
+                .isGreaterThanOrEqualTo(97);
+    }
+
     /** Twice: after the first polls, the usual time of their route is known. */
     @ParameterizedTest
     @ValueSource(ints = {85, 10})

@@ -135,6 +135,9 @@ class LimitSamplesTest {
         assertThat(fixture.streams.inUse()).isOne();
         assertThat(fixture.limit.ended).isEmpty();
 
+        // A call that has moved is checked again for other reasons, also while there is room for more.
+        fixture.streams.resize(4, 0);
+        fixture.attempt().check(fixture.now());
         fixture.finish();
         fixture.assertEndedCleanly();
         assertThat(fixture.outcome()).isEqualTo("200");

@@ -42,8 +42,8 @@ class AnswerPaceTest {
     }
 
     @Test
-    void aCallIsLateAfterASecondWhileNothingIsKnown() {
-        assertThat(pace.lateNanos(0)).isEqualTo(1000 * MS);
+    void aCallIsLateAfterAThirdOfASecondWhileNothingIsKnown() {
+        assertThat(pace.lateNanos(0)).isEqualTo(300 * MS);
         assertThat(pace.usualSpreadNanos()).isZero();
     }
 

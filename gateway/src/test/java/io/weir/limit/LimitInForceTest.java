@@ -54,6 +54,49 @@ class LimitInForceTest {
     }
 
     @Test
+    void permitsThatCallsLeftBehindHoldAreAddedToAnAdaptiveLimit() {
+        LimitInForce limit = limit(ADAPTIVE);
+        leaveBehind(limit);
+        assertThat(limit.permits()).as("apart from the lost permits").isEqualTo(8);
+        assertThat(bulkhead.maxConcurrentCalls()).isBetween(12, 20);
+
+        int more = bulkhead.maxConcurrentCalls() - 8;
+        for (int i = 0; i < 8 + more; i++) {
+            assertThat(bulkhead.tryAcquire()).isTrue();
+        }
+        assertThat(limit.started(now)).as("calls in flight for the limit").isEqualTo(8);
+
+        now += 60_000 * MILLI;
+        limit.ended(now, 8, 10 * MILLI, Evidence.NONE);
+        assertThat(bulkhead.maxConcurrentCalls()).isEqualTo(8);
+    }
+
+    /** A fixed limit and a ceiling are exact, and so is the upper bound. */
+    @Test
+    void noPermitIsAddedToAnExactLimit() {
+        LimitInForce limit = limit(LimitSettings.fixed(8, 10));
+        leaveBehind(limit);
+        assertThat(bulkhead.maxConcurrentCalls()).isEqualTo(8);
+
+        limit.configure(LimitSettings.adaptive(new Bounds(2, 9, 8), LimitSettings.AUTO, DEADLINE));
+        assertThat(bulkhead.maxConcurrentCalls()).isEqualTo(9);
+        ceiling.set(5);
+        limit.update();
+        assertThat(bulkhead.maxConcurrentCalls()).isEqualTo(5);
+        ceiling.set(LimitInForce.NONE);
+        limit.limitByOperator(7);
+        assertThat(bulkhead.maxConcurrentCalls()).isEqualTo(7);
+    }
+
+    /** Forty calls a second, each after 100 ms. */
+    private void leaveBehind(LimitInForce limit) {
+        for (int i = 0; i < 200; i++) {
+            now += 25 * MILLI;
+            limit.leftBehind(100 * MILLI, now);
+        }
+    }
+
+    @Test
     void aConfiguredQueueKeepsItsCapacityBesideAnAdaptiveLimit() {
         LimitInForce limit = limit(LimitSettings.adaptive(Bounds.DEFAULT, 5, DEADLINE));
         overload(limit, 1_000);
