@@ -162,7 +162,7 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
             return admit(now);
         }
         if (retried == null && !holdsStreamPermit && LeftBehind.trySendScout(backend, usualNanos(now), now)) {
-            takeStreamPermit();
+            takeStreamPermit(MoveReason.SCOUT);
             return admit(now);
         }
         releaseCaps();
@@ -591,20 +591,23 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
     }
 
     /**
-     * Takes a stream's permit, and gives back the bulkhead's and the route's. The permit's end is a
-     * sample of the limit if the answer has begun.
+     * Takes a stream's permit, and gives back the bulkhead's. A call that its caller holds up gives the
+     * route's back, too; one that is left behind is still one of the route's calls in the backend. The
+     * permit's end is a sample of the limit if the answer has begun.
      *
      * @param soFar what the answer says about the backend's limit
      * @param nanos the time that the backend has taken so far, without that of the caller
      * @return whether it has done so; nothing changes if the limit of streams is reached
      */
-    boolean moveToStreams(Evidence soFar, long nanos, long now) {
+    boolean moveToStreams(MoveReason reason, Evidence soFar, long nanos, long now) {
         if (!isMovable() || !backend.streams().tryAcquire()) {
             return false;
         }
-        takeStreamPermit();
+        takeStreamPermit(reason);
         endDryRun();
-        releaseRoutePermit();
+        if (reason == MoveReason.HELD_UP) {
+            releaseRoutePermit();
+        }
         evidence = soFar;
         releasePermit(now, nanos);
         countStream();
@@ -612,11 +615,11 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
     }
 
     /** Records a permit of the streams that a call has taken in place of the bulkhead's. */
-    private void takeStreamPermit() {
+    private void takeStreamPermit(MoveReason reason) {
         holdsStreamPermit = true;
         isMoved = true;
         exchange.heldUp().movedTo(backend.streams());
-        backend.observer().movedToStreams();
+        backend.observer().movedToStreams(reason);
     }
 
     /**
@@ -628,7 +631,7 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
             // The end of the permit is no sample then; where it must never be one, it clears the field.
             isSampleOwed = true;
             long nanos = Math.max(0, backendNanos(now));
-            boolean hasMoved = moveToStreams(Evidence.NONE, nanos, now);
+            boolean hasMoved = moveToStreams(MoveReason.LEFT_BEHIND, Evidence.NONE, nanos, now);
             isSampleOwed &= hasMoved;
             if (hasMoved) {
                 backend.limit().leftBehind(nanos, now);

@@ -39,8 +39,8 @@ public interface BackendObserver {
      */
     void served(long backendNanos);
 
-    /** A call has taken a place in the compartment of streams: its caller or its backend holds it up. */
-    default void movedToStreams() {}
+    /** A call has taken a place in the compartment of streams in place of a permit. */
+    default void movedToStreams(MoveReason reason) {}
 
     /** An attempt got an injected fault. */
     default void faultInjected(FaultType type) {}

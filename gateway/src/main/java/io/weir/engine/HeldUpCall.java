@@ -87,7 +87,8 @@ final class HeldUpCall {
         if (!admission.isMovable() || !isHeldUp(attempt) || attempt.callerNanos(now) < patienceNanos(attempt)) {
             return;
         }
-        if (!admission.moveToStreams(evidence, attempt.backendNanos(now), now) && isFull(attempt.backend)) {
+        if (!admission.moveToStreams(MoveReason.HELD_UP, evidence, attempt.backendNanos(now), now)
+                && isFull(attempt.backend)) {
             attempt.exchange.engine().slowCallers().endSlowest(attempt.backend.streams(), now);
         }
     }

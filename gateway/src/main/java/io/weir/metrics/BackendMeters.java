@@ -4,6 +4,7 @@ import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Timer;
 import io.weir.engine.BackendObserver;
 import io.weir.engine.ExchangeOutcomes;
+import io.weir.engine.MoveReason;
 import io.weir.faults.FaultType;
 import io.weir.health.Health;
 import io.weir.instance.AddressSource;
@@ -18,8 +19,10 @@ import io.weir.limit.Priority;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.outcome.Reason;
 import io.weir.retry.RetryBudget;
+import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReferenceArray;
@@ -57,7 +60,7 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
     private final Timer queueWait;
     private final Timer budgetLeft;
     private final Timer serviceTime;
-    private final Counter callsMoved;
+    private final Map<MoveReason, Counter> callsMoved = new EnumMap<>(MoveReason.class);
     private final Counter retriesAllowed;
     private final Counter retriesDenied;
     // Concurrency: two threads that create the counter of a reason get the same one; the order of their
@@ -114,7 +117,9 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
         this.queueWait = scope.timer(Meters.QUEUE_WAIT, name);
         this.budgetLeft = scope.timer(Meters.BUDGET_LEFT, name);
         this.serviceTime = scope.timer(Meters.SERVICE_TIME, name);
-        this.callsMoved = scope.counter(Meters.CALLS_MOVED, name);
+        for (MoveReason reason : MoveReason.values()) {
+            callsMoved.put(reason, scope.counter(Meters.CALLS_MOVED, name, reason.word()));
+        }
         this.retriesAllowed = scope.counter(Meters.RETRIES, name, "allowed");
         this.retriesDenied = scope.counter(Meters.RETRIES, name, "denied");
         scope.gauge(Meters.PERMITS_USED, bulkhead::inUse, name);
@@ -233,8 +238,8 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
     }
 
     @Override
-    public void movedToStreams() {
-        callsMoved.increment();
+    public void movedToStreams(MoveReason reason) {
+        Objects.requireNonNull(callsMoved.get(reason)).increment();
     }
 
     @Override

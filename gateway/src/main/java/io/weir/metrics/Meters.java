@@ -256,14 +256,16 @@ public enum Meters {
             "Violations of HTTP by the backend, each of which ended a connection, but no call.",
             "backend",
             "kind"),
-    /** Calls that slow callers hold up. */
+    /** Calls outside the limit. */
     CALLS_MOVED(
             "weir.calls.moved",
             Kind.COUNTER,
             null,
-            "Calls with a place in the compartment of streams instead of a permit: their callers held them up, or the"
-                    + " backend answered calls that it got much later, or none of those with permits.",
-            "backend"),
+            "Calls with a place in the compartment of streams instead of a permit: held-up by their callers; left-behind,"
+                    + " since the backend answered calls that it got much later; scout, sent while it answered none of"
+                    + " those with permits.",
+            "backend",
+            "reason"),
     /** The breaker's state; exactly one of the series is 1. */
     BREAKER_STATE(
             "weir.breaker.state",

@@ -678,7 +678,7 @@ final class ExchangeFixture {
         final List<Reason> wouldRefuse = new ArrayList<>();
         final List<Duration> served = new ArrayList<>();
         final List<Priority> dispatched = new ArrayList<>();
-        int movedToStreams;
+        final List<MoveReason> moved = new ArrayList<>();
 
         @Override
         public void dispatched(Priority priority, long queueNanos, long leftNanos) {
@@ -691,8 +691,8 @@ final class ExchangeFixture {
         }
 
         @Override
-        public void movedToStreams() {
-            movedToStreams++;
+        public void movedToStreams(MoveReason reason) {
+            moved.add(reason);
         }
 
         @Override

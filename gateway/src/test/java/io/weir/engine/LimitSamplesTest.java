@@ -133,7 +133,11 @@ class LimitSamplesTest {
         fixture.advance(ExchangeFixture.STALL);
         assertThat(fixture.bulkhead.inUse()).isZero();
         assertThat(fixture.streams.inUse()).isOne();
+        assertThat(fixture.observer.moved).containsExactly(MoveReason.LEFT_BEHIND);
         assertThat(fixture.limit.ended).isEmpty();
+        assertThat(fixture.routeLimit.inUse())
+                .as("a call of the route in the backend")
+                .isOne();
 
         // A call that has moved is checked again for other reasons, also while there is room for more.
         fixture.streams.resize(4, 0);
@@ -209,9 +213,10 @@ class LimitSamplesTest {
         fixture.attempt().begins(200).isHeldUpFrom(fixture.now());
         fixture.advance(Duration.ofNanos(HeldUpCall.PATIENCE_NANOS));
 
-        assertThat(fixture.observer.movedToStreams).isOne();
+        assertThat(fixture.observer.moved).containsExactly(MoveReason.HELD_UP);
         assertThat(fixture.limit.ended).containsExactly(Evidence.ANSWERED);
         assertThat(fixture.limit.latencies).containsExactly(SERVICE_TIME);
+        assertThat(fixture.routeLimit.inUse()).isZero();
         fixture.finish();
         fixture.assertEndedCleanly();
         assertThat(fixture.limit.ended).containsExactly(Evidence.ANSWERED);
@@ -223,7 +228,7 @@ class LimitSamplesTest {
         fixture.attempt().begins(503).isHeldUp = true;
         fixture.advance(Duration.ofNanos(HeldUpCall.PATIENCE_NANOS));
 
-        assertThat(fixture.observer.movedToStreams).isOne();
+        assertThat(fixture.observer.moved).containsExactly(MoveReason.HELD_UP);
         assertThat(fixture.limit.ended).containsExactly(Evidence.UNAVAILABLE);
         fixture.finish();
         fixture.assertEndedCleanly();

@@ -446,7 +446,7 @@ class ReadingAheadTest {
         assertThat(fixture.bulkhead.inUse()).isZero();
         assertThat(fixture.routeLimit.inUse()).isZero();
         assertThat(fixture.streams.inUse()).isOne();
-        assertThat(fixture.observer.movedToStreams).isOne();
+        assertThat(fixture.observer.moved).containsExactly(MoveReason.HELD_UP);
         assertThat(fixture.limit.ended).as("without an answer, it is no sample").containsExactly(Evidence.NONE);
         fixture.finish();
         fixture.assertEndedCleanly();
@@ -464,7 +464,7 @@ class ReadingAheadTest {
         assertThat(fixture.streams.inUse()).isOne();
         fixture.finish();
         fixture.assertEndedCleanly();
-        assertThat(fixture.observer.movedToStreams).isOne();
+        assertThat(fixture.observer.moved).containsExactly(MoveReason.HELD_UP);
     }
 
     @Test

@@ -8,6 +8,7 @@ import io.weir.accesslog.AccessLog;
 import io.weir.accesslog.LineSinkTest;
 import io.weir.authentication.TestAuthentication;
 import io.weir.engine.ExchangeOutcomes;
+import io.weir.engine.MoveReason;
 import io.weir.engine.Route;
 import io.weir.faults.FaultType;
 import io.weir.instance.Violations;
@@ -86,6 +87,7 @@ class MetersTest {
         words.addAll(Set.of("0.1.0", "25.0.1"));
         Stream.of(FaultType.values()).forEach(fault -> words.add(fault.word()));
         Stream.of(Violations.Kind.values()).forEach(kind -> words.add(kind.word()));
+        Stream.of(MoveReason.values()).forEach(reason -> words.add(reason.word()));
         words.addAll(InstanceMeters.STATES);
         words.addAll(Set.of("orders-1:80", "orders-2:80", "answered"));
 
