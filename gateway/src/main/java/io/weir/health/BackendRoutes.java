@@ -1,8 +1,11 @@
 package io.weir.health;
 
 import io.github.resilience4j.circuitbreaker.CircuitBreaker.State;
-import java.util.ArrayList;
+import java.util.BitSet;
+import java.util.Collection;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -12,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * fails while others are answered well opens alone ({@link RouteHealth}). The failures of a few callers open
  * nothing while others are answered well. The package's description has the reasons.
  */
-// Concurrency: `members` is replaced as a whole, under the lock. Everything else is read from it once.
+// Concurrency: `members` is replaced as a whole, by one thread at a time.
 public final class BackendRoutes {
 
     /** Routes that are told apart; all others share one state. */
@@ -39,50 +42,36 @@ public final class BackendRoutes {
         whenStalled.accept(route);
     }
 
-    /** The health of a route; the same one as long as the route stays. For a backend with several routes. */
-    public synchronized RouteHealth of(String id) {
-        List<RouteHealth> known = members;
-        for (RouteHealth one : known) {
-            if (one.id().equals(id)) {
-                return one;
-            }
+    /**
+     * The healths of these routes, of which there are several. A route that is known keeps its own. Nothing
+     * changes until {@link #replace}.
+     */
+    public Map<String, RouteHealth> plan(Set<String> ids) {
+        Map<String, RouteHealth> known = new HashMap<>();
+        BitSet used = new BitSet();
+        for (RouteHealth one : members) {
+            known.put(one.id(), one);
+            used.set(one.index());
         }
-        if (known.size() >= MOST) {
-            RouteHealth last = known.getLast();
-            if (last.index() == MOST) {
-                return last;
+        Map<String, RouteHealth> planned = new HashMap<>();
+        for (String id : ids) {
+            RouteHealth own = known.get(id);
+            if (own == null) {
+                int index = Math.min(MOST, used.nextClearBit(0));
+                own = index == MOST
+                        ? known.computeIfAbsent(OTHERS, others -> new RouteHealth(others, MOST, this, machine))
+                        : new RouteHealth(id, index, this, machine);
+                used.set(index);
             }
+            planned.put(id, own);
         }
-        int index = known.size() >= MOST ? MOST : freeIndex(known);
-        RouteHealth created = new RouteHealth(index == MOST ? OTHERS : id, index, this, machine);
-        List<RouteHealth> more = new ArrayList<>(known);
-        more.add(created);
-        members = List.copyOf(more);
-        return created;
+        return planned;
     }
 
-    private static int freeIndex(List<RouteHealth> known) {
-        int index = 0;
-        while (isUsed(known, index)) {
-            index++;
-        }
-        return index;
-    }
-
-    private static boolean isUsed(List<RouteHealth> known, int index) {
-        for (RouteHealth one : known) {
-            if (one.index() == index) {
-                return true;
-            }
-        }
-        return false;
-    }
-
-    /** Forgets the routes that have left. */
-    public synchronized void retain(Set<String> ids) {
-        members = members.stream()
-                .filter(one -> one.index() == MOST ? ids.size() > MOST : ids.contains(one.id()))
-                .toList();
+    /** Puts planned healths in force, and forgets those of routes that have left. */
+    public void replace(Collection<RouteHealth> planned) {
+        members = planned.stream().distinct().toList();
+        configure(machine.settings());
     }
 
     /** The routes that are told apart; none if the backend has one. */

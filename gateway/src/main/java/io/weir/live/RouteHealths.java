@@ -5,7 +5,7 @@ import io.weir.health.BackendRoutes;
 import io.weir.health.RouteHealth;
 import java.util.Collection;
 import java.util.HashMap;
-import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Consumer;
@@ -15,6 +15,9 @@ import org.jspecify.annotations.Nullable;
 final class RouteHealths {
 
     private final Map<String, Set<String>> idsByBackend = new HashMap<>();
+    /** By the names of the backends. */
+    private final Map<String, Map<String, RouteHealth>> planned = new HashMap<>();
+
     private final Consumer<RouteHealth> onStalled;
 
     /**
@@ -30,7 +33,7 @@ final class RouteHealths {
     void add(String id, @Nullable Backend backend) {
         if (backend != null) {
             idsByBackend
-                    .computeIfAbsent(backend.name(), absent -> new HashSet<>())
+                    .computeIfAbsent(backend.name(), absent -> new LinkedHashSet<>())
                     .add(id);
         }
     }
@@ -38,7 +41,7 @@ final class RouteHealths {
     /** The health of a route; null: its backend has no other route. */
     @Nullable
     RouteHealth of(String id, Backend backend) {
-        return ids(backend).size() > 1 ? backend.health().role().routes().of(id) : null;
+        return healths(backend).get(id);
     }
 
     /** Puts the healths in force: a route that stays keeps its state. */
@@ -46,12 +49,15 @@ final class RouteHealths {
         for (Backend backend : backends) {
             BackendRoutes healths = backend.health().role().routes();
             healths.whenStalled(onStalled);
-            Set<String> ids = ids(backend);
-            healths.retain(ids.size() > 1 ? ids : Set.of());
+            healths.replace(healths(backend).values());
         }
     }
 
-    private Set<String> ids(Backend backend) {
-        return idsByBackend.getOrDefault(backend.name(), Set.of());
+    private Map<String, RouteHealth> healths(Backend backend) {
+        Set<String> ids = idsByBackend.getOrDefault(backend.name(), Set.of());
+        return ids.size() > 1
+                ? planned.computeIfAbsent(
+                        backend.name(), name -> backend.health().role().routes().plan(ids))
+                : Map.of();
     }
 }

@@ -14,6 +14,7 @@ import io.weir.deadline.CallerTimeout;
 import io.weir.drain.Drain;
 import io.weir.fallback.Fallback;
 import io.weir.fallback.FallbackProperties;
+import io.weir.health.BackendRoutes;
 import io.weir.health.Health;
 import io.weir.health.Probe;
 import io.weir.health.ProbeMode;
@@ -258,8 +259,10 @@ final class ExchangeFixture {
 
     /** The backend has another route; the exchange's one is told apart from it. */
     RouteHealth withOtherRoute() {
-        RouteHealth own = health.role().routes().of("orders");
-        health.role().routes().of("others");
+        BackendRoutes routes = health.role().routes();
+        Map<String, RouteHealth> planned = routes.plan(Set.of("orders", "others"));
+        routes.replace(planned.values());
+        RouteHealth own = Objects.requireNonNull(planned.get("orders"));
         routeHealth = own;
         return own;
     }

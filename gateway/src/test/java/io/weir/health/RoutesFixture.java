@@ -3,7 +3,10 @@ package io.weir.health;
 import io.github.resilience4j.circuitbreaker.CircuitBreaker.State;
 import io.weir.testing.TestHealth;
 import java.time.Duration;
+import java.util.HashSet;
+import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -17,6 +20,7 @@ final class RoutesFixture {
 
     long now = TimeUnit.SECONDS.toNanos(1_000);
     int stalled;
+    private final Set<String> ids = new HashSet<>();
     final Health backend = TestHealth.of(
             TestHealth.settings(Duration.ofSeconds(2), 20, Duration.ofMillis(100)),
             TestHealth.permits(LIMIT),
@@ -28,7 +32,10 @@ final class RoutesFixture {
     }
 
     RouteHealth route(String id) {
-        return routes.of(id);
+        ids.add(id);
+        Map<String, RouteHealth> planned = routes.plan(ids);
+        routes.replace(planned.values());
+        return Objects.requireNonNull(planned.get(id));
     }
 
     /**

@@ -61,6 +61,13 @@ class RouteHealthsTest {
     }
 
     @Test
+    void keepsNothingOfAConfigurationThatIsRejected() {
+        assertThat(of("read", "write").of("read", orders)).isNotNull();
+
+        assertThat(members()).isEmpty();
+    }
+
+    @Test
     void forgetsTheRoutesWhenOneIsLeft() {
         RouteHealths before = of("read", "write");
         assertThat(before.of("read", orders)).isNotNull();
