@@ -51,9 +51,10 @@ export function createCard(name) {
   const bar = htmlElement('div', { class: 'bar', 'aria-hidden': 'true' });
   const outcomes = htmlElement('ul', { class: 'outcomes', 'aria-label': 'Outcomes in the last ten seconds' });
   const faults = htmlElement('p', { class: 'faults', role: 'status', hidden: '' });
+  const openRoutes = htmlElement('p', { class: 'open-routes', role: 'status', hidden: '' });
   const changes = htmlElement('p', { class: 'changes', role: 'status', hidden: '' });
   const node = htmlElement('article', { class: 'card', 'aria-labelledby': title.id, 'data-backend': name },
-    htmlElement('header', {}, title, badge), where, faults, changes,
+    htmlElement('header', {}, title, badge), where, faults, openRoutes, changes,
     htmlElement('div', { class: 'picture' }, picture, htmlElement('div', {}, headline, spark)), bar, outcomes);
   const percentiles = terms(node, 'Duration of an exchange', [
     ['50 %', 'Median duration'], ['90 %'], ['99 %'], ['99.5 %']]);
@@ -86,7 +87,7 @@ export function createCard(name) {
   node.append(trial, htmlElement('div', { class: 'actions' }, open, closed, release, limit));
   return { node, badge, where, picture, circle, spark, ended, bad, rate, share, bar, outcomes, percentiles, permits, queue, pool, rest, law,
     instances, instancesIn, cells,
-    plot, limitNumber, limitKind, limitReason: reason, trial, faults, changes, open, closed, release };
+    plot, limitNumber, limitKind, limitReason: reason, trial, faults, openRoutes, changes, open, closed, release };
 }
 
 const COLOURS = { calm: 'var(--answered)', warn: 'var(--shed)', bad: 'var(--failed)' };
@@ -189,6 +190,7 @@ export function drawCard(parts, backend, page) {
   drawInstances(parts, now.instances);
   drawTrial(parts.trial, now.dryRun);
   drawFaults(parts.faults, page.faults.filter((fault) => fault.backend === backend.name));
+  drawOpenRoutes(parts.openRoutes, now.openRoutes ?? []);
   drawChanges(parts.changes, now.changes);
   drawActions(parts, now.breaker);
 }
@@ -282,6 +284,12 @@ function drawFaults(node, faults) {
   node.hidden = faults.length === 0;
   setText(node, faults.map(({ text, endsAt, calls }) =>
     `Injected fault: ${text}, until ${new Date(endsAt).toLocaleTimeString()} (${number(calls)} calls so far).`).join(' '));
+}
+
+/** Names the routes that are refused alone, while others of the backend are answered. */
+function drawOpenRoutes(node, openRoutes) {
+  node.hidden = openRoutes.length === 0;
+  setText(node, openRoutes.map(({ route, breaker }) => `Route ${route} is ${breaker.state}: ${breaker.why}.`).join(' '));
 }
 
 /** The changes by operators that are not of a limit, in words. */

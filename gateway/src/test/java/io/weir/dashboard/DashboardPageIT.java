@@ -247,6 +247,27 @@ class DashboardPageIT extends PageInBrowser {
         assertNoBrowserErrors();
     }
 
+    @Test
+    void namesARouteThatIsRefusedAlone() {
+        page.show(
+                0,
+                List.of(snapshot("orders", new TestViews().openRoute("orders-search"))),
+                Map.of(),
+                List.of(),
+                List.of());
+        open(page.port());
+        awaitText(".open-routes", "Route orders-search is open: for a test.");
+
+        show(1, snapshot("orders", new TestViews()));
+        assertThat(browser().findElement(By.cssSelector(".open-routes")).isDisplayed())
+                .isFalse();
+        assertNoBrowserErrors();
+    }
+
+    private static LiveView.BackendSnapshot snapshot(String name, TestViews view) {
+        return SampleBackends.snapshot(name, view.view(), 0, 5, null);
+    }
+
     // ---------------------------------------------------------------- the limit
 
     @Test

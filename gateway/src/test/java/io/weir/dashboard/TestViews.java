@@ -19,6 +19,7 @@ final class TestViews {
     private BackendView.LimitView limit = fixedView(10);
     private BackendView.@Nullable Law law;
     private @Nullable List<BackendView.InstanceView> instances;
+    private @Nullable List<BackendView.OpenRoute> openRoutes;
 
     TestViews uri(String newUri) {
         uri = newUri;
@@ -38,6 +39,11 @@ final class TestViews {
 
     TestViews instances(@Nullable List<BackendView.InstanceView> newInstances) {
         instances = newInstances;
+        return this;
+    }
+
+    TestViews openRoute(String route) {
+        openRoutes = List.of(new BackendView.OpenRoute(route, breakerView("open", 0)));
         return this;
     }
 
@@ -76,7 +82,7 @@ final class TestViews {
                 null,
                 instances,
                 null,
-                null,
+                openRoutes,
                 List.of());
     }
 
