@@ -22,6 +22,7 @@ import io.netty.handler.codec.http.LastHttpContent;
 import io.netty.handler.ssl.SslCloseCompletionEvent;
 import io.netty.util.ReferenceCountUtil;
 import java.io.IOException;
+import java.util.Iterator;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import reactor.netty.Connection;
@@ -180,11 +181,15 @@ final class AnswerDecoder extends HttpResponseDecoder {
 
     /** The transfer codings of an answer, if they are not {@code chunked} alone. */
     private static @Nullable String codings(HttpResponse answer) {
-        if (!answer.headers().contains(HttpHeaderNames.TRANSFER_ENCODING)) {
+        Iterator<String> values = answer.headers().valueStringIterator(HttpHeaderNames.TRANSFER_ENCODING);
+        if (!values.hasNext()) {
             return null;
         }
-        String codings = String.join(", ", answer.headers().getAll(HttpHeaderNames.TRANSFER_ENCODING));
-        return HttpHeaderValues.CHUNKED.contentEqualsIgnoreCase(codings.strip()) ? null : codings;
+        String first = values.next();
+        if (!values.hasNext()) {
+            return HttpHeaderValues.CHUNKED.contentEqualsIgnoreCase(first.strip()) ? null : first;
+        }
+        return String.join(", ", answer.headers().getAll(HttpHeaderNames.TRANSFER_ENCODING));
     }
 
     @Override
