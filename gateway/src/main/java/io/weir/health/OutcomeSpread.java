@@ -72,25 +72,7 @@ final class OutcomeSpread {
     boolean failsByRoute(int route, int most, float thresholdPercent, long now) {
         Tally tally = tally(ROUTE_SHIFT, ROUTES, most, now);
         double least = thresholdPercent / PERCENT / 2;
-        int badCalls = 0;
-        int badFailures = 0;
-        int goodAnswers = 0;
-        int known = 0;
-        boolean isBad = route < 0;
-        for (int i = 0; i < ROUTES; i++) {
-            if (tally.calls[i] == 0) {
-                continue;
-            }
-            known++;
-            if (tally.failures[i] >= least * tally.calls[i]) {
-                badCalls += tally.calls[i];
-                badFailures += tally.failures[i];
-                isBad |= i == route;
-            } else {
-                goodAnswers += tally.calls[i] - tally.failures[i];
-            }
-        }
-        return isBad && isNoLuck(goodAnswers, badCalls, badFailures, known);
+        return (route < 0 || tally.isBad(route, least)) && tally.split(least).isNoLuck();
     }
 
     /**
@@ -111,41 +93,23 @@ final class OutcomeSpread {
         int otherCalls = calls - tally.calls[worst];
         int otherFailures = failures - tally.failures[worst];
         boolean isOne = otherFailures < threshold / 2 * otherCalls
-                && isNoLuck(otherCalls - otherFailures, tally.calls[worst], tally.failures[worst], 1);
+                && new Split(tally.calls[worst], tally.failures[worst], otherCalls - otherFailures, 1).isNoLuck();
         return isOne || isFew(tally, calls, threshold);
     }
 
+    /** Each caller counts as at most a small share. */
     private static boolean isFew(Tally tally, int calls, double threshold) {
         int cap = Math.max(1, calls / SHARE);
         double weights = 0;
         double failed = 0;
-        int badCalls = 0;
-        int badFailures = 0;
-        int goodAnswers = 0;
-        int known = 0;
         for (int i = 0; i < CALLERS; i++) {
-            if (tally.calls[i] == 0) {
-                continue;
-            }
-            known++;
-            double rate = (double) tally.failures[i] / tally.calls[i];
-            double weight = Math.min(cap, tally.calls[i]);
-            weights += weight;
-            failed += weight * rate;
-            if (rate >= threshold / 2) {
-                badCalls += tally.calls[i];
-                badFailures += tally.failures[i];
-            } else {
-                goodAnswers += tally.calls[i] - tally.failures[i];
+            if (tally.calls[i] != 0) {
+                double weight = Math.min(cap, tally.calls[i]);
+                weights += weight;
+                failed += weight * tally.failures[i] / tally.calls[i];
             }
         }
-        return failed < threshold * weights && isNoLuck(goodAnswers, badCalls, badFailures, known);
-    }
-
-    /** Whether so many good answers are no chance, if they had the failure rate of the bad calls. */
-    private static boolean isNoLuck(int goodAnswers, int badCalls, int badFailures, int chances) {
-        double rate = Math.min(HIGHEST_RATE, (double) badFailures / Math.max(1, badCalls));
-        return badFailures > 0 && Math.pow(1 - rate, goodAnswers) <= LUCK / Math.max(1, chances);
+        return failed < threshold * weights && tally.split(threshold / 2).isNoLuck();
     }
 
     private Tally tally(int shift, int size, int most, long now) {
@@ -181,5 +145,43 @@ final class OutcomeSpread {
 
     /** Calls and failures, by route or by caller. */
     @SuppressWarnings("ArrayRecordComponent") // Local to one judgement.
-    private record Tally(int[] calls, int[] failures) {}
+    private record Tally(int[] calls, int[] failures) {
+
+        /** Whether at least this share of the calls of one origin failed. */
+        boolean isBad(int origin, double least) {
+            return calls[origin] != 0 && failures[origin] >= least * calls[origin];
+        }
+
+        /** Divides the origins into those of which at least this share of calls failed, and the others. */
+        Split split(double least) {
+            int badCalls = 0;
+            int badFailures = 0;
+            int goodAnswers = 0;
+            int known = 0;
+            for (int i = 0; i < calls.length; i++) {
+                known += calls[i] == 0 ? 0 : 1;
+                if (isBad(i, least)) {
+                    badCalls += calls[i];
+                    badFailures += failures[i];
+                } else {
+                    goodAnswers += calls[i] - failures[i];
+                }
+            }
+            return new Split(badCalls, badFailures, goodAnswers, known);
+        }
+    }
+
+    /**
+     * The calls of the origins that fail, and the good answers to the others.
+     *
+     * @param known the number of origins
+     */
+    private record Split(int badCalls, int badFailures, int goodAnswers, int known) {
+
+        /** Whether so many good answers are no chance, if they had the failure rate of the bad calls. */
+        boolean isNoLuck() {
+            double rate = Math.min(HIGHEST_RATE, (double) badFailures / Math.max(1, badCalls));
+            return badFailures > 0 && Math.pow(1 - rate, goodAnswers) <= LUCK / Math.max(1, known);
+        }
+    }
 }

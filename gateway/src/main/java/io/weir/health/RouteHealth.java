@@ -1,5 +1,6 @@
 package io.weir.health;
 
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -10,12 +11,18 @@ import org.jspecify.annotations.Nullable;
  */
 public final class RouteHealth {
 
+    /** Each verdict counts all recent outcomes; a backend may answer thousands of 503 a second. */
+    static final long VERDICT_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
+
     private final String id;
     private final int index;
     private final BackendRoutes siblings;
     private final Health health;
     private final OutcomeSpread spread = new OutcomeSpread();
     private final String refusal;
+    private volatile @Nullable Verdict verdict;
+
+    private record Verdict(boolean failsAlone, long at) {}
 
     RouteHealth(String id, int index, BackendRoutes siblings, StateMachine backend) {
         this.id = id;
@@ -111,7 +118,12 @@ public final class RouteHealth {
      * of overload.
      */
     public boolean failsAlone(long now) {
-        return siblings.isAlone(this, now);
+        Verdict last = verdict;
+        if (last == null || now - last.at >= VERDICT_NANOS) {
+            last = new Verdict(siblings.isAlone(this, now), now);
+            verdict = last;
+        }
+        return last.failsAlone;
     }
 
     /** Whether the route does not open although its calls fail: the others fail alike, or few callers do. */
@@ -125,6 +137,7 @@ public final class RouteHealth {
     /** Its evidence has been judged with that of the backend. An open route stays open. */
     void forget() {
         spread.clear();
+        verdict = null;
         if (health.isIn()) {
             health.operator().release();
         }
@@ -132,6 +145,7 @@ public final class RouteHealth {
 
     void release() {
         spread.clear();
+        verdict = null;
         health.operator().release();
     }
 

@@ -197,6 +197,22 @@ class RouteHealthTest {
         assertThat(orders.stalled).isZero();
     }
 
+    /** Each verdict counts all outcomes: not one for each of thousands of 503 a second. */
+    @Test
+    void judgesWhetherItFailsAloneAfterAMoment() {
+        warmUp(0.5);
+        assertThat(bad.failsAlone(orders.now)).isFalse();
+        long judgedAt = orders.now;
+        for (int i = 0; i < 10; i++) {
+            orders.call(bad, 1, false);
+            orders.call(good, 1, true);
+        }
+
+        assertThat(bad.failsAlone(judgedAt + RouteHealth.VERDICT_NANOS - 1)).isFalse();
+        assertThat(bad.failsAlone(orders.now)).isTrue();
+        assertThat(good.failsAlone(orders.now)).isFalse();
+    }
+
     @Test
     void doesNotOpenForOneCallerOfTheRoute() {
         warmUp(0.5);
