@@ -128,6 +128,9 @@ final class InstancesSimulation {
     private static final long RESET_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 
     final List<Ending> endings = new ArrayList<>();
+    /** The faults of single routes, in place of those of the instances. */
+    final RouteFaults routeFaults = new RouteFaults();
+
     final List<Replica> replicas = new ArrayList<>();
     final Health health;
     final QueueingBulkhead bulkhead;
@@ -294,6 +297,16 @@ final class InstancesSimulation {
         start(route, false);
     }
 
+    /** Routes to the same backend that are told apart. */
+    List<Route> routesApart(String... ids) {
+        return RouteFaults.routes(backend, this::ended, engine, List.of(ids));
+    }
+
+    /** A caller of a route arrives. */
+    void call(Route called) {
+        start(called, false);
+    }
+
     /** A caller opens a stream, which its backend never ends. */
     Exchange openStream() {
         return start(streams, false);
@@ -386,7 +399,7 @@ final class InstancesSimulation {
     private Attempt attempt(Exchange exchange, Admission admission, HealthEvidence evidence, long now) {
         FakeAttempt attempt = new FakeAttempt(exchange, admission, evidence, now);
         Replica replica = replica(admission.instance());
-        Fault met = replica.fault;
+        Fault met = routeFaults.met(exchange.record().route(), replica.fault);
         replica.calls++;
         if (met != Fault.NONE) {
             replica.faultyCalls++;
@@ -426,7 +439,8 @@ final class InstancesSimulation {
         }
         boolean good = met == Fault.NONE || (met == Fault.SOME_ERRORS && random.nextDouble() >= FAILING_SHARE);
         if (good) {
-            serve(replica, () -> answer(exchange, replica, attempt, 200));
+            Route called = exchange.record().route();
+            serve(replica, called, () -> answer(exchange, replica, attempt, 200));
         } else {
             // An error is faster than an answer.
             schedule(RESET_NANOS, () -> answer(exchange, replica, attempt, replica.errorStatus));
@@ -434,9 +448,9 @@ final class InstancesSimulation {
         return attempt;
     }
 
-    private void serve(Replica replica, Runnable answer) {
+    private void serve(Replica replica, Route called, Runnable answer) {
         if (replica.workers == 0) {
-            schedule(replica.serviceNanos(now()), answer);
+            schedule(routeFaults.serviceNanos(called, replica.serviceNanos(now())), answer);
         } else {
             replica.waiting.add(answer);
             startWaiting(replica);
@@ -467,16 +481,13 @@ final class InstancesSimulation {
 
     private void probe(Instance instance, ProbeRequest request, Probe probe) {
         Replica replica = replica(instance);
-        Fault met = replica.fault;
+        Fault met = routeFaults.metByProbe(health, replica.fault);
         replica.probes++;
-        Health probed = instance.health();
         boolean good = met == Fault.NONE || (met == Fault.SOME_ERRORS && random.nextDouble() >= FAILING_SHARE);
         if (good) {
-            schedule(replica.serviceNanos(now()), () -> probed.probes().answered(probe, now()));
+            schedule(replica.serviceNanos(now()), () -> probe.answered(now()));
         } else {
-            schedule(
-                    met == Fault.HANG ? probe.patienceNanos() : RESET_NANOS,
-                    () -> probed.probes().failed(probe));
+            schedule(met == Fault.HANG ? probe.patienceNanos() : RESET_NANOS, probe::failed);
         }
     }
 

@@ -107,6 +107,9 @@ final class TrafficSimulation {
     final Route route;
 
     Fault fault = Fault.NONE;
+    /** The behaviour towards the calls of single routes, where it is another one. */
+    final RouteFaults routeFaults = new RouteFaults();
+
     Duration service = Duration.ofMillis(20);
     HttpMethod method = HttpMethod.GET;
     /** The time until each answer, in nanoseconds, where it is not {@link #service}; null: it is. */
@@ -266,6 +269,11 @@ final class TrafficSimulation {
         return TestRoute.to(backend, this::ended).id(id).build();
     }
 
+    /** Routes to the same backend that are told apart. */
+    List<Route> routesApart(String... ids) {
+        return RouteFaults.routes(backend, this::ended, engine, List.of(ids));
+    }
+
     /** A caller arrives. */
     void call() {
         call(route, false);
@@ -340,13 +348,16 @@ final class TrafficSimulation {
         FakeAttempt attempt = new FakeAttempt(exchange, admission, evidence, now);
         inBackend++;
         attempt.onCancel = () -> inBackend--;
-        Fault met = exchange.record().caller().headers().contains(HANGS) ? Fault.HANG : fault;
+        Route called = exchange.record().route();
+        Fault met = exchange.record().caller().headers().contains(HANGS) ? Fault.HANG : routeFaults.met(called, fault);
         if (met != Fault.REFUSED) {
             attempt.connects();
         }
         boolean good = met == Fault.NONE || (met == Fault.SOME_ERRORS && random.nextDouble() >= FAILING_SHARE);
         if (good || met == Fault.ERRORS || met == Fault.SOME_ERRORS) {
-            schedule(answerNanos(exchange.record().route()), () -> answer(exchange, attempt, good ? 200 : 500));
+            schedule(
+                    routeFaults.serviceNanos(called, answerNanos(called)),
+                    () -> answer(exchange, attempt, good ? 200 : 500));
         } else if (met != Fault.HANG) {
             schedule(RESET_NANOS, attempt::fails);
         }
@@ -375,16 +386,16 @@ final class TrafficSimulation {
     }
 
     private void probe(Instance instance, ProbeRequest request, Probe probe) {
-        Fault met = fault;
+        Fault met = routeFaults.metByProbe(health, fault);
         boolean good = met == Fault.NONE || (met == Fault.SOME_ERRORS && random.nextDouble() >= FAILING_SHARE);
         if (good) {
-            schedule(service.toNanos(), () -> health.probes().answered(probe, now()));
+            schedule(service.toNanos(), () -> probe.answered(now()));
         } else if (met == Fault.ERRORS || met == Fault.SOME_ERRORS) {
-            schedule(service.toNanos(), () -> health.probes().failed(probe));
+            schedule(service.toNanos(), probe::failed);
         } else if (met == Fault.HANG) {
-            schedule(probe.patienceNanos(), () -> health.probes().failed(probe));
+            schedule(probe.patienceNanos(), probe::failed);
         } else {
-            schedule(RESET_NANOS, () -> health.probes().failed(probe));
+            schedule(RESET_NANOS, probe::failed);
         }
     }
 
