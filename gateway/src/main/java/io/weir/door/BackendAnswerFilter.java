@@ -57,7 +57,7 @@ public final class BackendAnswerFilter implements GlobalFilter, Ordered {
             if (body == null) {
                 HttpStatusCode status = response.getStatusCode();
                 // Changes the head of the response to HEAD, and of one with status 304.
-                var _ = inbound.encode(status == null ? 0 : status.value(), Unpooled.EMPTY_BUFFER);
+                var _ = ResponseCompression.apply(inbound, status == null ? 0 : status.value(), Unpooled.EMPTY_BUFFER);
                 return Mono.empty();
             }
             return write(response, isComplete ? body : withHeadAtOnce(body, response));

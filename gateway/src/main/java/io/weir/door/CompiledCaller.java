@@ -91,7 +91,7 @@ final class CompiledCaller extends Mono<Void> implements DelegatingCaller, Subsc
     @Override
     public String target() {
         if (route.preservePath()) {
-            return InboundRequest.preservedTarget(
+            return BackendTarget.asReceived(
                     inbound.target().receivedPath(), inbound.target().rawQuery());
         }
         String path = inbound.target().path();
@@ -103,7 +103,7 @@ final class CompiledCaller extends Mono<Void> implements DelegatingCaller, Subsc
         for (CompiledRoute.PathFilter filter : route.path()) {
             path = filter.apply(path, variables);
         }
-        return InboundRequest.target(path, inbound.target().rawQuery());
+        return BackendTarget.of(path, inbound.target().rawQuery());
     }
 
     @Override
@@ -120,7 +120,10 @@ final class CompiledCaller extends Mono<Void> implements DelegatingCaller, Subsc
     @Override
     public void begin(int status, HttpHeaders headers, Publisher<ByteBuf> body) {
         if (tryWriteHead(status, headers)) {
-            inbound.response().send(inbound.encode(status, body)).then().subscribe(new WriteSubscriber());
+            inbound.response()
+                    .send(ResponseCompression.apply(inbound, status, body))
+                    .then()
+                    .subscribe(new WriteSubscriber());
         }
     }
 
@@ -130,7 +133,7 @@ final class CompiledCaller extends Mono<Void> implements DelegatingCaller, Subsc
             body.release();
             return;
         }
-        ByteBuf sent = inbound.encode(status, body);
+        ByteBuf sent = ResponseCompression.apply(inbound, status, body);
         if (status == HttpResponseStatus.NOT_MODIFIED.code()) {
             // sendObject would replace the Content-Length of the unmodified resource.
             sent.release();
@@ -161,7 +164,7 @@ final class CompiledCaller extends Mono<Void> implements DelegatingCaller, Subsc
         inbound.writeResponseHead(status, headers);
         HttpHeaders head = inbound.response().responseHeaders();
         if (serverTiming) {
-            inbound.writeServerTiming(head, exchange.record().queueNanos(), exchange.backendNanosSoFar());
+            ServerTiming.write(head, exchange.record().queueNanos(), exchange.backendNanosSoFar());
         }
         writeQuota();
         for (Consumer<HttpHeaders> filter : route.response()) {
@@ -171,7 +174,7 @@ final class CompiledCaller extends Mono<Void> implements DelegatingCaller, Subsc
 
     @Override
     public void refuse(Refusal refusal) {
-        ByteBuf body = inbound.writeRefusal(refusal);
+        ByteBuf body = RefusalResponse.write(inbound, refusal);
         writeQuota();
         inbound.response().sendObject(body).then().subscribe(new WriteSubscriber());
     }
@@ -183,7 +186,7 @@ final class CompiledCaller extends Mono<Void> implements DelegatingCaller, Subsc
             int maxFrameBytes,
             BiFunction<WebsocketInbound, WebsocketOutbound, Publisher<Void>> tunnel) {
         writeQuota();
-        inbound.upgrade(subprotocol, fromBackend, maxFrameBytes, tunnel)
+        WebSocketUpgrade.open(inbound, subprotocol, fromBackend, maxFrameBytes, tunnel)
                 .doFinally(signal -> exchange.tunnelClosed())
                 .subscribe(null, failure -> exchange.callerLeft(), this::complete);
     }
@@ -191,7 +194,7 @@ final class CompiledCaller extends Mono<Void> implements DelegatingCaller, Subsc
     @Override
     public void reset() {
         isCompleted = true;
-        inbound.reset();
+        ResponseEnd.reset(inbound.channel());
     }
 
     /** Learns when Reactor Netty has taken the whole response. */
@@ -207,9 +210,9 @@ final class CompiledCaller extends Mono<Void> implements DelegatingCaller, Subsc
 
         @Override
         public void onComplete() {
-            boolean wasPresent = inbound.isCallerPresent();
+            boolean wasPresent = ResponseEnd.isCallerPresent(inbound.channel());
             complete();
-            inbound.reportFlush(exchange, wasPresent);
+            ResponseEnd.reportFlush(inbound, exchange, wasPresent);
         }
 
         @Override

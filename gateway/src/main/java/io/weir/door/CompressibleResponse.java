@@ -26,15 +26,16 @@ final class CompressibleResponse extends ServerHttpResponseDecorator {
     @Override
     public Mono<Void> writeWith(Publisher<? extends DataBuffer> body) {
         InboundRequest inbound = request.inbound();
-        if (request.caller() == null || !inbound.compresses()) {
+        if (request.caller() == null || !ResponseCompression.isPossible(inbound)) {
             return super.writeWith(body);
         }
         NettyDataBufferFactory buffers = (NettyDataBufferFactory) bufferFactory();
         if (body instanceof Callable<?> complete) {
             ByteBuf whole = NettyDataBufferFactory.toByteBuf(buffer(complete));
-            return super.writeWith(Flux.just(buffers.wrap(inbound.encode(status(), whole))));
+            return super.writeWith(Flux.just(buffers.wrap(ResponseCompression.apply(inbound, status(), whole))));
         }
-        Publisher<ByteBuf> encoded = inbound.encode(status(), Flux.from(body).map(NettyDataBufferFactory::toByteBuf));
+        Publisher<ByteBuf> encoded =
+                ResponseCompression.apply(inbound, status(), Flux.from(body).map(NettyDataBufferFactory::toByteBuf));
         return super.writeWith(Flux.from(encoded).map(buffers::wrap));
     }
 

@@ -73,7 +73,7 @@ interface DelegatingCaller extends Caller, RequestFacts {
 
     @Override
     default boolean asksForWebSocket() {
-        return inbound().asksForWebSocket();
+        return WebSocketUpgrade.isAskedFor(inbound());
     }
 
     @Override

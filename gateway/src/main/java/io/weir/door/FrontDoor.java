@@ -330,6 +330,6 @@ public final class FrontDoor implements HttpHandler {
 
     private Mono<Void> refuse(Refusal refusal, InboundRequest inbound) {
         listener.refused(refusal, inbound);
-        return inbound.sendRefusal(refusal);
+        return RefusalResponse.send(inbound, refusal);
     }
 }

@@ -164,9 +164,9 @@ final class GeneralCaller implements DelegatingCaller {
         URI uri = web.getRequest().getURI();
         String path = uri.getRawPath();
         if (preservePath && inbound.target().path().equals(path)) {
-            return InboundRequest.preservedTarget(inbound.target().receivedPath(), uri.getRawQuery());
+            return BackendTarget.asReceived(inbound.target().receivedPath(), uri.getRawQuery());
         }
-        return InboundRequest.target(path == null || path.isEmpty() ? "/" : path, uri.getRawQuery());
+        return BackendTarget.of(path == null || path.isEmpty() ? "/" : path, uri.getRawQuery());
     }
 
     @Override
@@ -210,7 +210,7 @@ final class GeneralCaller implements DelegatingCaller {
         }
         inbound.completeResponseHead(inbound.response().responseHeaders());
         if (serverTiming) {
-            inbound.writeServerTiming(
+            ServerTiming.write(
                     inbound.response().responseHeaders(), exchange.record().queueNanos(), exchange.backendNanosSoFar());
         }
         writeQuota();
@@ -231,7 +231,7 @@ final class GeneralCaller implements DelegatingCaller {
         // Commits Spring's response first, so that no filter writes to it after the handshake.
         web.getResponse()
                 .setComplete()
-                .then(Mono.defer(() -> inbound.upgrade(subprotocol, fromBackend, maxFrameBytes, tunnel)))
+                .then(Mono.defer(() -> WebSocketUpgrade.open(inbound, subprotocol, fromBackend, maxFrameBytes, tunnel)))
                 .doFinally(signal -> exchange.tunnelClosed())
                 .subscribe(
                         null,
@@ -241,7 +241,7 @@ final class GeneralCaller implements DelegatingCaller {
 
     @Override
     public void reset() {
-        inbound.reset();
+        ResponseEnd.reset(inbound.channel());
     }
 
     private MonoSink<Void> headSink() {

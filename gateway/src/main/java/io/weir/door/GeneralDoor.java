@@ -169,7 +169,7 @@ public final class GeneralDoor {
 
         @Override
         public void onComplete() {
-            boolean wasPresent = request.inbound().isCallerPresent();
+            boolean wasPresent = ResponseEnd.isCallerPresent(request.inbound().channel());
             actual.onComplete();
             chainEnded(wasPresent, null);
         }
@@ -232,7 +232,7 @@ public final class GeneralDoor {
             } else if (failure != null || exchange.isUnderWay()) {
                 exchange.abandoned(failure);
             } else {
-                request.inbound().reportFlush(exchange, wasPresent);
+                ResponseEnd.reportFlush(request.inbound(), exchange, wasPresent);
             }
         }
     }

@@ -112,7 +112,7 @@ public final class HttpsRedirect implements BiFunction<HttpServerRequest, HttpSe
 
     private Mono<Void> refuse(Refusal refusal, InboundRequest inbound) {
         listener.refused(refusal, inbound);
-        return inbound.sendRefusal(refusal);
+        return RefusalResponse.send(inbound, refusal);
     }
 
     private InboundRequest inbound(HttpServerRequest in, HttpServerResponse out, RequestTarget target) {

@@ -43,7 +43,7 @@ final class Preflight {
         long nanos = engine.nanoTime() - arrivedAtNanos;
         if (refusal != null) {
             listener.failed(route.id(), refusal, nanos, inbound);
-            return inbound.sendRefusal(refusal);
+            return RefusalResponse.send(inbound, refusal);
         }
         listener.answered(route.id(), HttpResponseStatus.NO_CONTENT.code(), nanos, inbound);
         return inbound.response().send().doOnSuccess(nothing -> inbound.limitReadTime());

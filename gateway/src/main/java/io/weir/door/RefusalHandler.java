@@ -100,7 +100,7 @@ public final class RefusalHandler implements WebExceptionHandler, Ordered {
         ServerHttpResponse response = web.getResponse();
         // The filters' fields belong to a response that is not sent.
         response.getHeaders().clear();
-        ByteBuf body = inbound.writeRefusal(refusal);
+        ByteBuf body = RefusalResponse.write(inbound, refusal);
         if (caller != null) {
             caller.writeQuota();
         }

@@ -243,9 +243,9 @@ class PathSpellingsIT {
     /** The targets that the gateway sends for a spelling, without and with preserve-path. */
     private static Set<String> forwarded(RequestTarget target) {
         Set<String> targets = new LinkedHashSet<>();
-        targets.add(InboundRequest.target(target.path(), null));
+        targets.add(BackendTarget.of(target.path(), null));
         try {
-            targets.add(InboundRequest.preservedTarget(target.receivedPath(), null));
+            targets.add(BackendTarget.asReceived(target.receivedPath(), null));
         } catch (MalformedTargetException e) {
             // Refused where the path is preserved.
         }
@@ -350,7 +350,7 @@ class PathSpellingsIT {
             if (spelling.contains(";") && !KNOW_PARAMETERS.contains(server.getKey())) {
                 continue;
             }
-            assertThat(server.getValue().servedAsAdmin(List.of(InboundRequest.target(target.path(), null))))
+            assertThat(server.getValue().servedAsAdmin(List.of(BackendTarget.of(target.path(), null))))
                     .as(server.getKey())
                     .hasSize(1);
         }
