@@ -71,6 +71,13 @@ final class Http2FrameCursor {
      * stream (4). Returns the number of bytes.
      */
     int readHeader(ByteBuf in, int from, int end) {
+        if (headerBytes == 0 && end - from >= HEADER_BYTES) {
+            remainingBytes = in.getUnsignedMedium(from);
+            type = in.getUnsignedByte(from + 3);
+            flags = in.getUnsignedByte(from + 4);
+            streamId = in.getInt(from + 5) & Integer.MAX_VALUE;
+            return HEADER_BYTES;
+        }
         int i = from;
         do {
             int b = in.getUnsignedByte(i++);
