@@ -46,9 +46,11 @@ final class EdgeServer implements WebServerFactoryCustomizer<NettyReactiveWebSer
                 edge.refuseHttp2();
             }
         }
-        factory.addServerCustomizers(
-                edge,
-                server -> server.mapHandle(
-                        (handled, connection) -> door.getObject().refuseUnparsableTarget(handled, connection)));
+        factory.addServerCustomizers(edge);
+        // Before Spring Boot's own handler. The door needs beans that need the server.
+        factory.addRouteProviders(routes -> {
+            FrontDoor first = door.getObject();
+            return routes.route(request -> true, first::serve);
+        });
     }
 }

@@ -5,7 +5,6 @@ import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http.HttpResponseStatus;
-import io.netty.util.AttributeKey;
 import io.netty.util.NetUtil;
 import io.weir.authentication.ReservedFields;
 import io.weir.cors.CorsRule;
@@ -33,7 +32,6 @@ import org.springframework.http.server.reactive.ServerHttpRequestDecorator;
 import org.springframework.http.server.reactive.ServerHttpResponse;
 import org.springframework.http.server.reactive.ServerHttpResponseDecorator;
 import reactor.core.publisher.Mono;
-import reactor.netty.Connection;
 import reactor.netty.channel.ChannelOperations;
 import reactor.netty.http.server.HttpServerRequest;
 import reactor.netty.http.server.HttpServerResponse;
@@ -52,9 +50,6 @@ public final class FrontDoor implements HttpHandler {
 
     /** No route was found. */
     static final String NONE = "none";
-
-    /** Set by {@link #handle}; {@link #refuseUnparsableTarget} clears it within the same event. */
-    private static final AttributeKey<@Nullable Boolean> HANDLED = AttributeKey.valueOf(FrontDoor.class, "handled");
 
     private final HttpHandler webFlux;
     private final Engine engine;
@@ -102,19 +97,29 @@ public final class FrontDoor implements HttpHandler {
         this.listener = listener;
     }
 
-    /**
-     * Refuses a request whose target {@link URI} cannot parse. Spring's adapter refuses it before
-     * {@link #handle}, in a form of its own.
-     *
-     * @param handled the result of Spring's adapter; used if the adapter has called {@link #handle}
-     * @param connection Reactor Netty's request and response
-     */
-    public Mono<Void> refuseUnparsableTarget(Mono<Void> handled, Connection connection) {
-        if (connection.channel().attr(HANDLED).getAndSet(null) != null) {
-            return handled;
-        }
-        HttpServerRequest in = (HttpServerRequest) connection;
-        InboundRequest inbound = inbound(in, (HttpServerResponse) connection, InboundRequest.UNREADABLE, NONE);
+    /** Spring Boot's entry; {@link #serve} comes before it. */
+    @Override
+    public Mono<Void> handle(ServerHttpRequest request, ServerHttpResponse response) {
+        return serve(
+                ServerHttpRequestDecorator.getNativeRequest(request),
+                ServerHttpResponseDecorator.getNativeResponse(response));
+    }
+
+    /** Serves a request. */
+    public Mono<Void> serve(HttpServerRequest in, HttpServerResponse out) {
+        SpringView spring = new SpringView(in, out);
+        return isPlain(in) || spring.isPossible() ? serve(in, out, spring) : refuseUnparsableTarget(in, out);
+    }
+
+    /** Whether target and host consist of characters that are legal everywhere in a {@link URI}. */
+    private static boolean isPlain(HttpServerRequest in) {
+        String host = in.requestHeaders().get(HttpHeaderNames.HOST);
+        return in.uri().startsWith("/") && host != null && PlainText.isTarget(in.uri()) && PlainText.isHost(host);
+    }
+
+    /** Refuses a request whose target {@link URI} cannot parse: no route's filters could read it. */
+    private Mono<Void> refuseUnparsableTarget(HttpServerRequest in, HttpServerResponse out) {
+        InboundRequest inbound = inbound(in, out, InboundRequest.UNREADABLE, NONE);
         if (asksAboutGateway(in)) {
             return answerAsLastRecipient(inbound, engine.nanoTime());
         }
@@ -127,12 +132,8 @@ public final class FrontDoor implements HttpHandler {
         return refuse(Refusal.of(Reason.BAD_REQUEST, detail), inbound);
     }
 
-    @Override
-    public Mono<Void> handle(ServerHttpRequest request, ServerHttpResponse response) {
+    private Mono<Void> serve(HttpServerRequest in, HttpServerResponse out, SpringView spring) {
         long arrivedAtNanos = engine.nanoTime();
-        HttpServerRequest in = ServerHttpRequestDecorator.getNativeRequest(request);
-        HttpServerResponse out = ServerHttpResponseDecorator.getNativeResponse(response);
-        channelOf(in).attr(HANDLED).set(Boolean.TRUE);
         if (asksAboutGateway(in)) {
             return answerAsLastRecipient(inbound(in, out, InboundRequest.UNREADABLE, NONE), arrivedAtNanos);
         }
@@ -154,14 +155,16 @@ public final class FrontDoor implements HttpHandler {
         if (overLimit != null) {
             return refuse(overLimit, inbound(in, out, target, NONE));
         }
-        return route(request, response, target, arrivedAtNanos);
+        return route(in, out, spring, target, arrivedAtNanos);
     }
 
     /** Serves the request by the route that matches it. */
     private Mono<Void> route(
-            ServerHttpRequest request, ServerHttpResponse response, RequestTarget target, long arrivedAtNanos) {
-        HttpServerRequest in = ServerHttpRequestDecorator.getNativeRequest(request);
-        HttpServerResponse out = ServerHttpResponseDecorator.getNativeResponse(response);
+            HttpServerRequest in,
+            HttpServerResponse out,
+            SpringView spring,
+            RequestTarget target,
+            long arrivedAtNanos) {
         Routes current = routes.get();
         // Before the filters: a caller must not remove the fields that they add.
         HopByHop.stripNamed(in.requestHeaders());
@@ -175,9 +178,9 @@ public final class FrontDoor implements HttpHandler {
         WeightedGroups.Draw draw = current.weights().isEmpty()
                 ? null
                 : new WeightedGroups.Draw(in.requestHeaders(), () -> callerNetwork(in));
-        RouteTable.Match match = current.table().match(request, target.path(), draw);
+        RouteTable.Match match = current.table().match(spring, target.path(), draw);
         if (current.answers().hasCors() && CorsRule.isPreflight(in.method(), in.requestHeaders())) {
-            RouteTable.Match asked = current.table().match(Preflight.asked(request), target.path(), draw);
+            RouteTable.Match asked = current.table().match(() -> Preflight.asked(spring.get()), target.path(), draw);
             if (asked instanceof RouteTable.Compiled(CompiledRoute route)
                     && route.answers().cors() != null) {
                 return Preflight.answer(route, inbound(in, out, target, COMPILED), listener, engine, arrivedAtNanos);
@@ -199,10 +202,10 @@ public final class FrontDoor implements HttpHandler {
                 yield generalDoor.runChain(
                         chained,
                         webFlux.handle(
-                                normalise(request, in, target),
+                                normalise(spring.get(), in, target),
                                 current.answers().hasCompression()
-                                        ? new CompressibleResponse(response, chained)
-                                        : response));
+                                        ? new CompressibleResponse(spring.response(), chained)
+                                        : spring.response()));
             }
             case RouteTable.Other.NONE -> refuse(Refusal.of(Reason.NO_ROUTE, null), inbound(in, out, target, NONE));
         };

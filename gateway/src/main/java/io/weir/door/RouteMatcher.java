@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Predicate;
+import java.util.function.Supplier;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.springframework.http.HttpMethod;
@@ -31,9 +32,9 @@ public record RouteMatcher(
         List<Predicate<ServerHttpRequest>> others,
         boolean isComplete) {
 
-    boolean matches(ServerHttpRequest request, PathContainer path) {
+    boolean matches(Supplier<ServerHttpRequest> request, PathContainer path) {
         for (Set<HttpMethod> alternatives : methods) {
-            if (!alternatives.contains(request.getMethod())) {
+            if (!alternatives.contains(request.get().getMethod())) {
                 return false;
             }
         }
@@ -43,7 +44,7 @@ public record RouteMatcher(
             }
         }
         for (Predicate<ServerHttpRequest> other : others) {
-            if (!other.test(request)) {
+            if (!other.test(request.get())) {
                 return false;
             }
         }

@@ -6,6 +6,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.springframework.http.server.PathContainer;
 import org.springframework.http.server.PathContainer.PathSegment;
@@ -90,9 +91,10 @@ public final class RouteTable {
      * The first route that matches. A general route that may match ends the search: no later route may be
      * chosen before it.
      *
+     * @param request makes Spring's view of the request, for routes that need it
      * @param draw the request's choices in weighted groups; null: there are none
      */
-    Match match(ServerHttpRequest request, String rawPath, WeightedGroups.@Nullable Draw draw) {
+    Match match(Supplier<ServerHttpRequest> request, String rawPath, WeightedGroups.@Nullable Draw draw) {
         PathContainer path = PathContainer.parsePath(rawPath);
         for (int index : candidates(path)) {
             Entry entry = entries.get(index);

@@ -13,7 +13,9 @@
  * <p>Why two doors: Spring Cloud Gateway copies the head several times, sorts filters and builds URIs for
  * each request. In measurements, the compiled door forwards more than twice as many requests per second. Why
  * not only the compiled door: users keep every feature of Spring Cloud Gateway. The compiled door is a
- * shortcut, not a second framework; one differential test suite checks that both behave the same.
+ * shortcut, not a second framework; one differential test suite checks that both behave the same. A request
+ * gets Spring's view of it ({@link io.weir.door.SpringView}) only where a predicate or the general door needs
+ * it, and where only Spring's check of the target tells whether it is a URI.
  *
  * <p><b>Weights.</b> {@link io.weir.door.WeightedGroups} evaluates Spring Cloud Gateway's predicate Weight
  * for both doors, with one draw for each request. A draw of each door would change the shares where a request

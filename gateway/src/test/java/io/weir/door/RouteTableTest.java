@@ -71,7 +71,7 @@ class RouteTableTest {
     }
 
     private Match match(String rawPath, @Nullable Draw draw) {
-        return new RouteTable(entries, groups).match(get(), rawPath, draw);
+        return new RouteTable(entries, groups).match(RouteTableTest::get, rawPath, draw);
     }
 
     private static ServerHttpRequest get() {
@@ -239,7 +239,7 @@ class RouteTableTest {
     private int naive(String rawPath) {
         PathContainer path = PathContainer.parsePath(rawPath);
         return IntStream.range(0, entries.size())
-                .filter(i -> entries.get(i).matcher().matches(get(), path))
+                .filter(i -> entries.get(i).matcher().matches(RouteTableTest::get, path))
                 .findFirst()
                 .orElse(-1);
     }
@@ -259,7 +259,7 @@ class RouteTableTest {
             RouteTable indexed = new RouteTable(entries, NO_GROUPS);
             for (int i = 0; i < 30; i++) {
                 String rawPath = text(random, pathSegments, random.nextBoolean() ? "/" : "");
-                assertThat(index(indexed.match(get(), rawPath, null)))
+                assertThat(index(indexed.match(RouteTableTest::get, rawPath, null)))
                         .as("%s among %s", rawPath, entries)
                         .isEqualTo(naive(rawPath));
             }
