@@ -8,7 +8,9 @@ import io.weir.cluster.ClusterProperties;
 import io.weir.cluster.GatewayCount;
 import io.weir.cluster.Membership;
 import io.weir.config.WeirProperties;
+import io.weir.edge.OpenFiles;
 import io.weir.engine.Engine;
+import io.weir.instance.ConnectionFiles;
 import io.weir.instance.DnsLookup;
 import io.weir.instance.UpstreamProtocol;
 import io.weir.live.AddressSources;
@@ -48,11 +50,13 @@ class BackendConfiguration {
     }
 
     @Bean
-    PoolFactory poolFactory(ReactorResourceFactory resources, SslBundles bundles) {
+    PoolFactory poolFactory(ReactorResourceFactory resources, SslBundles bundles, WeirProperties properties) {
+        OpenFiles files = OpenFiles.ofProcess();
         return new PoolFactory(
                 resources.getLoopResources(),
                 (bundle, protocol) -> sslContext(bundles.getBundle(bundle), protocol),
-                bundles::getBundle);
+                bundles::getBundle,
+                new ConnectionFiles(files.backends(properties.edge()), files.limit(), System::nanoTime));
     }
 
     @Bean

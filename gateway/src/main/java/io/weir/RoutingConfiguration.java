@@ -25,6 +25,7 @@ import io.weir.edge.ClientLimits;
 import io.weir.edge.EdgeProperties;
 import io.weir.edge.EdgeServerCustomizer;
 import io.weir.edge.Forwarding;
+import io.weir.edge.OpenFiles;
 import io.weir.edge.VirtualHosts;
 import io.weir.engine.Engine;
 import io.weir.live.ConfigurationApplier;
@@ -331,7 +332,7 @@ class RoutingConfiguration {
 
     @Bean
     ClientLimits clientLimits(WeirProperties properties) {
-        return new ClientLimits(properties.edge(), properties.overload().maxInFlight());
+        return new ClientLimits(properties.edge(), properties.overload().maxInFlight(), OpenFiles.ofProcess());
     }
 
     @Bean
@@ -346,7 +347,9 @@ class RoutingConfiguration {
             ObjectProvider<FrontDoor> door) {
         GatewayShedding shedding = new GatewayShedding(guard, routes, PriorityHeader.of(properties.edge(), recorder));
         return new EdgeServer(
-                new EdgeServerCustomizer(properties.edge(), drain, clients, recorder, shedding), sslBundles, door);
+                new EdgeServerCustomizer(properties.edge(), drain, clients, recorder, shedding, OpenFiles.ofProcess()),
+                sslBundles,
+                door);
     }
 
     @Bean
@@ -365,7 +368,7 @@ class RoutingConfiguration {
         GatewayShedding shedding = new GatewayShedding(guard, routes, PriorityHeader.of(edge, recorder));
         int port = Objects.requireNonNull(edge.redirectPort(), "redirectPort");
         return new RedirectServer(
-                EdgeServerCustomizer.ofRedirects(edge, drain, clients, recorder, shedding),
+                EdgeServerCustomizer.ofRedirects(edge, drain, clients, recorder, shedding, OpenFiles.ofProcess()),
                 resources.getLoopResources(),
                 server.getAddress(),
                 port,

@@ -34,8 +34,9 @@ import org.jspecify.annotations.Nullable;
  * Half of the limit of all clients: it refuses nothing until one address holds half of the gateway, and
  * leaves the other half to all others. A NAT of a thousand browsers with six connections each stays below 10
  * 000. The default is at least 1000: a gateway with a lower limit of all clients may have one NAT as its only
- * caller. A balancer in front of the gateway must be in {@code trusted-proxies}; otherwise all its callers
- * are one client.
+ * caller. Where the process may open too few files for {@code max-connections}, half of what is possible is
+ * the default. A balancer in front of the gateway must be in {@code trusted-proxies}; otherwise all its
+ * callers are one client.
  *
  * <h2>Refusals</h2>
  *
@@ -71,14 +72,19 @@ public final class ClientLimits {
      *
      * @param properties the edge's properties
      * @param maxInFlight the limit on all exchanges in flight
+     * @param files bounds the connections of all clients
      */
-    public ClientLimits(EdgeProperties properties, int maxInFlight) {
+    public ClientLimits(EdgeProperties properties, int maxInFlight, OpenFiles files) {
+        int ofAll = files.callers(properties.maxConnections());
+        boolean isShort = properties.maxConnectionsPerClient() == null && ofAll < properties.maxConnections();
         this.trusted = Networks.of("trusted-proxies", properties.trustedProxies());
-        this.connectionLimit = properties.connectionsPerClient();
+        this.connectionLimit = isShort ? ofAll / 2 : properties.connectionsPerClient();
         this.requestLimit = properties.requestsPerClient(maxInFlight);
-        this.limitsConnections = connectionLimit < properties.maxConnections();
+        this.limitsConnections = connectionLimit < ofAll;
         this.limitsRequests = requestLimit < maxInFlight;
-        this.connectionRule = "at most weir.edge.max-connections-per-client";
+        this.connectionRule = isShort
+                ? "at most half of the " + ofAll + " for which the process may open files (ulimit -n)"
+                : "at most weir.edge.max-connections-per-client";
     }
 
     private ClientLimits(int connectionLimit, String connectionRule) {

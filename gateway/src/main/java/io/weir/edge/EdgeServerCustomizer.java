@@ -1,12 +1,10 @@
 package io.weir.edge;
 
-import com.sun.management.UnixOperatingSystemMXBean;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.ChannelPipeline;
 import io.netty.handler.codec.http2.CleartextHttp2ServerUpgradeHandler;
 import io.weir.drain.Drain;
-import java.lang.management.ManagementFactory;
 import java.net.InetSocketAddress;
 import java.util.List;
 import java.util.Set;
@@ -25,16 +23,6 @@ public final class EdgeServerCustomizer implements NettyServerCustomizer {
     private static final Logger log = LoggerFactory.getLogger(EdgeServerCustomizer.class);
 
     private static final Set<String> HTTP_1 = Set.of("http/1.1", "http/1.0");
-    /** Enough connections to the management port for dashboards, scrapers and a hundred other gateways. */
-    private static final int MAX_MANAGEMENT_CONNECTIONS = 512;
-
-    private static final int MIN_MANAGEMENT_CONNECTIONS = 16;
-    private static final int FILES_PER_MANAGEMENT_CONNECTION = 8;
-
-    private static final int FILES_PER_CALLER_CONNECTION = 2;
-    private static final int FILES_PER_REDIRECT_CONNECTION = 16;
-    private static final int MIN_CALLER_CONNECTIONS = 16;
-
     private static final Set<String> HTTP_1_AND_2 = Set.of("h2", "http/1.1", "http/1.0");
 
     private final EdgeRules rules;
@@ -51,19 +39,21 @@ public final class EdgeServerCustomizer implements NettyServerCustomizer {
      * @param clients limits the connections of each client
      * @param listener receives connections, and refusals of requests that have no exchange
      * @param shedding refuses requests, and delays new connections, while an event loop is overloaded
+     * @param files bounds the connections
      */
     public EdgeServerCustomizer(
             EdgeProperties properties,
             Drain drain,
             ClientLimits clients,
             EdgeListener listener,
-            EdgeShedding shedding) {
+            EdgeShedding shedding,
+            OpenFiles files) {
         this(
                 properties,
                 registry(
                         properties.maxConnections(),
-                        FILES_PER_CALLER_CONNECTION,
-                        maxFiles(),
+                        files.callers(properties.maxConnections()),
+                        files,
                         "weir.edge.max-connections",
                         clients),
                 drain,
@@ -98,13 +88,14 @@ public final class EdgeServerCustomizer implements NettyServerCustomizer {
             Drain drain,
             ClientLimits clients,
             EdgeListener listener,
-            EdgeShedding shedding) {
+            EdgeShedding shedding,
+            OpenFiles files) {
         return new EdgeServerCustomizer(
                 properties,
                 registry(
                         properties.maxRedirectConnections(),
-                        FILES_PER_REDIRECT_CONNECTION,
-                        maxFiles(),
+                        files.redirects(properties.maxRedirectConnections()),
+                        files,
                         "a tenth of weir.edge.max-connections",
                         clients),
                 drain,
@@ -117,7 +108,7 @@ public final class EdgeServerCustomizer implements NettyServerCustomizer {
      * serves on during the gateway's shutdown.
      */
     public static EdgeServerCustomizer ofManagement() {
-        int connections = managementConnections(maxFiles());
+        int connections = OpenFiles.ofProcess().management();
         int perClient = connections / 2;
         return new EdgeServerCustomizer(
                 EdgeRules.ofManagement(),
@@ -129,42 +120,24 @@ public final class EdgeServerCustomizer implements NettyServerCustomizer {
                 Networks.of("trusted-proxies", List.of()));
     }
 
-    private static long maxFiles() {
-        return ManagementFactory.getOperatingSystemMXBean() instanceof UnixOperatingSystemMXBean unix
-                ? unix.getMaxFileDescriptorCount()
-                : Long.MAX_VALUE;
-    }
-
     /**
-     * The registry of a port for callers. It leaves files to the management port and to the connections to
-     * backends: where the process can open no more, health probes would fail, and backends seem unreachable.
+     * The registry of a port for callers.
      *
      * @param configured the limit in the configuration, and {@code rule} its name
+     * @param possible the limit for which there are files
      */
-    static ConnectionRegistry registry(
-            int configured, int filesPerConnection, long maxFiles, String rule, ClientLimits clients) {
-        long possible = Math.max(MIN_CALLER_CONNECTIONS, maxFiles / filesPerConnection);
-        if (configured <= possible) {
+    private static ConnectionRegistry registry(
+            int configured, int possible, OpenFiles files, String rule, ClientLimits clients) {
+        if (configured == possible) {
             return new ConnectionRegistry(configured, rule, clients);
         }
         log.warn(
-                "At most {} connections, not {} ({}): one for {} of the {} files that the process may open (ulimit -n)",
+                "At most {} connections, not {} ({}): the process may open {} files (ulimit -n)",
                 possible,
                 configured,
                 rule,
-                filesPerConnection,
-                maxFiles);
-        return new ConnectionRegistry(
-                (int) possible, "one for " + filesPerConnection + " files of ulimit -n " + maxFiles, clients);
-    }
-
-    /**
-     * The largest number of open connections to the management port: it must leave the callers' port most of
-     * the files that the process may open.
-     */
-    static int managementConnections(long maxFiles) {
-        return Math.clamp(
-                maxFiles / FILES_PER_MANAGEMENT_CONNECTION, MIN_MANAGEMENT_CONNECTIONS, MAX_MANAGEMENT_CONNECTIONS);
+                files.limit());
+        return new ConnectionRegistry(possible, "their share of ulimit -n " + files.limit(), clients);
     }
 
     /** The callers' connections. */

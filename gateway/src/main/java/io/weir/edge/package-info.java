@@ -81,7 +81,8 @@
  *       gateway. See {@link io.weir.edge.DateField}. {@link io.weir.edge.DateHandler} adds it to those of the
  *       management port over HTTP/2.
  *   <li>The management port has the same guards, with fixed limits: half a head, or any number of
- *       connections, must not take the files that the process may open from the callers' port.
+ *       connections, must not take the files that the process may open from the callers' port
+ *       ({@link io.weir.edge.OpenFiles}).
  *   <li>{@code Connection: close} in a request that waits behind others is hidden from Reactor Netty until
  *       that request is answered. Its {@code HttpTrafficHandler} (1.3.8) has one {@code persistentConnection}
  *       flag per connection, sets it from the request that it has read last, and drops the queued requests

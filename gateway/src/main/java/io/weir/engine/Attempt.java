@@ -304,7 +304,9 @@ abstract non-sealed class Attempt implements ExchangePhase {
         if (reason == Reason.CONNECT_TIMEOUT && grantsConnectAgain(exchange.now())) {
             return begin();
         }
-        Refuse refuse = new Refuse(isOwnFailure ? Reason.INTERNAL_ERROR : reason, Failures.describe(failure));
+        Refuse refuse = reason == Reason.BULKHEAD_FULL && instance.pool().isShortOfFiles()
+                ? new Refuse(Reason.GATEWAY_OVERLOADED, "no file for a connection to the backend is free")
+                : new Refuse(isOwnFailure ? Reason.INTERNAL_ERROR : reason, Failures.describe(failure));
         if (refuse.reason() == Reason.INTERNAL_ERROR) {
             log.error(exchange.now(), "Request to backend " + backend.name() + " failed inside the gateway", failure);
             return refuse;

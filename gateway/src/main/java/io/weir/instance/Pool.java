@@ -12,6 +12,7 @@ import io.netty.util.AttributeKey;
 import java.net.InetSocketAddress;
 import java.net.URI;
 import java.time.Duration;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import javax.net.ssl.SSLException;
@@ -51,8 +52,10 @@ public final class Pool {
     private final ConnectionProvider provider;
     private final HttpClient client;
     private final Violations violations;
+    private final ConnectionFiles files;
     private final int headroom;
     private final AtomicInteger maxConnections;
+    private final AtomicBoolean isClosed = new AtomicBoolean();
     private final AtomicReference<@Nullable ConnectionPoolMetrics> metrics = new AtomicReference<>();
 
     /**
@@ -73,7 +76,17 @@ public final class Pool {
             int permits,
             @Nullable SslContext tls,
             LoopResources loops) {
-        this(name, InstanceAddress.of(uri, 1), protocol, properties, permits, tls, loops, null, new Violations(name));
+        this(
+                name,
+                InstanceAddress.of(uri, 1),
+                protocol,
+                properties,
+                permits,
+                tls,
+                loops,
+                null,
+                new Violations(name),
+                ConnectionFiles.unbounded());
     }
 
     /**
@@ -82,6 +95,7 @@ public final class Pool {
      * @param target the instance's address
      * @param resolver resolves the target's host; null: Reactor Netty's
      * @param violations counts what the instance sends against HTTP/1.1
+     * @param files the files for the connections of all pools
      */
     public Pool(
             String name,
@@ -92,13 +106,15 @@ public final class Pool {
             @Nullable SslContext tls,
             LoopResources loops,
             @Nullable AddressResolverGroup<InetSocketAddress> resolver,
-            Violations violations) {
+            Violations violations,
+            ConnectionFiles files) {
         this.violations = violations;
+        this.files = files;
         this.headroom = properties.headroom();
         this.maxConnections = new AtomicInteger(permits + headroom);
         ConnectionProvider.Builder connections = ConnectionProvider.builder("weir-" + name)
                 .maxConnections(maxConnections.get())
-                .allocationStrategy(new ResizableAllocation(maxConnections))
+                .allocationStrategy(new BoundedAllocation(maxConnections, files.share(protocol)))
                 // Requests wait for permits, not for connections. This bound covers the moment between the
                 // release of a permit and the release of its connection.
                 .pendingAcquireMaxCount(headroom)
@@ -115,6 +131,7 @@ public final class Pool {
                     || use.lifeTime() >= properties.maxLife().toMillis());
         }
         this.provider = connections.build();
+        files.poolOpened();
         boolean secure = target.isSecure();
         InetSocketAddress address = target.socketAddress();
         int connectMillis = Math.toIntExact(properties.connectTimeout().toMillis());
@@ -245,9 +262,18 @@ public final class Pool {
         return current == null ? 0 : current.pendingAcquireSize();
     }
 
+    /** Whether the gateway lacks files for further connections. */
+    public boolean isShortOfFiles() {
+        return files.isShort();
+    }
+
     /** Closes idle connections now, and each connection in use after its request. */
     public Mono<Void> close() {
-        return provider.disposeLater();
+        return provider.disposeLater().doFirst(() -> {
+            if (isClosed.compareAndSet(false, true)) {
+                files.poolClosed();
+            }
+        });
     }
 
     private static HttpProtocol protocol(UpstreamProtocol protocol, boolean secure) {
@@ -255,64 +281,6 @@ public final class Pool {
             return HttpProtocol.HTTP11;
         }
         return secure ? HttpProtocol.H2 : HttpProtocol.H2C;
-    }
-
-    /**
-     * An allocation strategy whose limit can change while connections are open; Reactor Netty's own cannot.
-     * As with Reactor Netty's own, each address that a name resolves to has a copy.
-     */
-    // Concurrency: `granted` is the only state. A thread that reads the limit just before it grows uses the
-    // old limit; benign.
-    private static final class ResizableAllocation
-            implements ConnectionProvider.AllocationStrategy<ResizableAllocation> {
-
-        private final AtomicInteger limit;
-        private final AtomicInteger granted = new AtomicInteger();
-
-        ResizableAllocation(AtomicInteger limit) {
-            this.limit = limit;
-        }
-
-        @Override
-        public ResizableAllocation copy() {
-            return new ResizableAllocation(limit);
-        }
-
-        @Override
-        public int estimatePermitCount() {
-            return Math.max(0, limit.get() - granted.get());
-        }
-
-        @Override
-        public int getPermits(int desired) {
-            int inForce = limit.get();
-            int before = granted.getAndUpdate(now -> now + grantable(inForce, now, desired));
-            return grantable(inForce, before, desired);
-        }
-
-        private static int grantable(int limit, int granted, int desired) {
-            return Math.clamp((long) limit - granted, 0, desired);
-        }
-
-        @Override
-        public int permitGranted() {
-            return granted.get();
-        }
-
-        @Override
-        public int permitMinimum() {
-            return 0;
-        }
-
-        @Override
-        public int permitMaximum() {
-            return limit.get();
-        }
-
-        @Override
-        public void returnPermits(int returned) {
-            granted.addAndGet(-returned);
-        }
     }
 
     /** Receives the pool's metrics from Reactor Netty. */

@@ -94,7 +94,8 @@
  * many again for calls that hang when the breaker opens: these give their permits back and keep their
  * connections. The headroom is for connections that are being closed. Since permits are taken first, requests
  * never wait in the pool's pending queue (Reactor Netty's limits on it are best-effort under load,
- * reactor-netty issue 2261). A request that waits there is a defect, and a meter shows it.
+ * reactor-netty issue 2261). A request that waits there is a defect, and a meter shows it. All pools share
+ * the files that the process may open: {@link io.weir.instance.ConnectionFiles} keeps a part for each.
  *
  * <p>A backend ends an HTTP/2 connection with GOAWAY. Reactor Netty opens no new streams on it. A stream that
  * was on its way, and is above the last one that the GOAWAY names, is provably not processed:

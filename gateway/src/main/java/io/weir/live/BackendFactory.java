@@ -30,6 +30,7 @@ import io.weir.metrics.BackendMeters;
 import io.weir.metrics.MeterBook;
 import io.weir.metrics.MeterScope;
 import io.weir.retry.RetryBudget;
+import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -333,6 +334,13 @@ public final class BackendFactory {
         Health health = Health.ofInstance(name, shown, healthSettings(properties), permits, nanoClock, random);
         recentEvents.watch(registries.breakers(), backend.resilience4j(), shown, health);
         return health;
+    }
+
+    /** Logs if the limits of the pools of all backends exceed the files for their connections. */
+    void compareWithFiles(Collection<ManagedBackend> backends) {
+        pools.compareWithFiles(backends.stream()
+                .flatMap(each -> each.instances().all().stream())
+                .map(Instance::pool));
     }
 
     private Pool pool(String name, BackendProperties properties, InstanceAddress address, BackendPlan plan) {

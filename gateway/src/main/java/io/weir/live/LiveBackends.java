@@ -280,6 +280,7 @@ public final class LiveBackends implements AutoCloseable {
     private synchronized void endPlan() {
         isPlanPending = false;
         List.copyOf(backends.keySet()).forEach(this::follow);
+        factory.compareWithFiles(backends.values());
     }
 
     /**
@@ -312,6 +313,7 @@ public final class LiveBackends implements AutoCloseable {
         unusable.remove(name);
         backends.put(name, next);
         ConfigurationApplier.logFailure("changing the addresses of backend " + name, () -> activate(before, next));
+        factory.compareWithFiles(backends.values());
     }
 
     /** Looks up the addresses of all backends now, in addition to the regular look-ups. */

@@ -3,6 +3,7 @@ package io.weir.live;
 import io.netty.channel.EventLoop;
 import io.netty.handler.ssl.SslContext;
 import io.weir.config.BackendProperties;
+import io.weir.instance.ConnectionFiles;
 import io.weir.instance.InstanceAddress;
 import io.weir.instance.Pool;
 import io.weir.instance.UpstreamProtocol;
@@ -12,6 +13,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BiFunction;
 import java.util.function.Function;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import reactor.netty.resources.LoopResources;
 
@@ -21,6 +23,7 @@ public final class PoolFactory {
     private final LoopResources loops;
     private final BiFunction<String, UpstreamProtocol, SslContext> sslContexts;
     private final Function<String, Object> sslBundles;
+    private final ConnectionFiles files;
     /** By the backend's name: a backend's pools come and go, and its counts stay. */
     private final Map<String, Violations> violations = new ConcurrentHashMap<>();
 
@@ -31,14 +34,17 @@ public final class PoolFactory {
      * @param sslContexts creates the TLS context of an SSL bundle, by the bundle's name and the backend's
      *     protocol
      * @param sslBundles finds the present SSL bundle of a name, which is another object after each rotation
+     * @param files the files for the connections of all pools
      */
     public PoolFactory(
             LoopResources loops,
             BiFunction<String, UpstreamProtocol, SslContext> sslContexts,
-            Function<String, Object> sslBundles) {
+            Function<String, Object> sslBundles,
+            ConnectionFiles files) {
         this.loops = loops;
         this.sslContexts = sslContexts;
         this.sslBundles = sslBundles;
+        this.files = files;
     }
 
     /** A pool without connections yet. */
@@ -54,7 +60,13 @@ public final class PoolFactory {
                 tls,
                 loops,
                 null,
-                violations.computeIfAbsent(name, Violations::new));
+                violations.computeIfAbsent(name, Violations::new),
+                files);
+    }
+
+    /** Logs if the limits of pools exceed the files for their connections. */
+    void compareWithFiles(Stream<Pool> pools) {
+        files.compare(pools.mapToLong(Pool::maxConnections).sum());
     }
 
     /** An event loop for a task that belongs to no caller's connection. */

@@ -31,7 +31,7 @@ class ClientLimitsTest {
         edge.maxConnectionsPerClient = connections;
         edge.maxRequestsPerClient = requests;
         edge.trustedProxies = List.of("10.0.0.0/8");
-        return new ClientLimits(edge.properties(), MANY);
+        return new ClientLimits(edge.properties(), MANY, TestEdgeProperties.MANY_FILES);
     }
 
     private static InetAddress address(String text) {
@@ -234,12 +234,42 @@ class ClientLimitsTest {
         TestEdgeProperties edge = new TestEdgeProperties();
         edge.maxConnections = ofAll;
 
-        ClientLimits byDefault = new ClientLimits(edge.properties(), ofAll);
+        ClientLimits byDefault = new ClientLimits(edge.properties(), ofAll, TestEdgeProperties.MANY_FILES);
 
         assertThat(byDefault.connectionLimit()).isEqualTo(ofOne);
         assertThat(byDefault.requestLimit()).isEqualTo(ofOne);
         assertThat(byDefault.counts(address("192.0.2.1"))).isEqualTo(limits);
         assertThat(byDefault.limitsRequests()).isEqualTo(limits);
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "20000, , 1024, 256",
+        "20000, , 4096, 1024",
+        "20000, , 40000, 10000",
+        "300, , 1024, 1000",
+        "20000, 400, 1024, 400",
+    })
+    void limitsAClientByDefaultToHalfOfTheConnectionsForWhichThereAreFiles(
+            int ofAll, @Nullable Integer configured, long maxFiles, int ofOne) {
+        TestEdgeProperties edge = new TestEdgeProperties();
+        edge.maxConnections = ofAll;
+        edge.maxConnectionsPerClient = configured;
+
+        assertThat(new ClientLimits(edge.properties(), MANY, new OpenFiles(maxFiles)).connectionLimit())
+                .isEqualTo(ofOne);
+    }
+
+    @Test
+    void leavesConnectionsToOthersWhereFilesAreFew() {
+        ClientLimits few = new ClientLimits(new TestEdgeProperties().properties(), MANY, new OpenFiles(64));
+        for (int i = 0; i < 16; i++) {
+            assertThat(few.addConnection(address("192.0.2.1"), 0)).isNotNull();
+        }
+
+        assertThat(few.addConnection(address("192.0.2.1"), 0)).isNull();
+        assertThat(few.addConnection(address("192.0.2.2"), 0)).isNotNull();
+        assertThat(few.rejectedConnections()).isOne();
     }
 
     @Test

@@ -75,8 +75,9 @@ final class GuardedTestServer implements AutoCloseable {
     GuardedTestServer(Protocols protocols, UnaryOperator<TestEdgeProperties> edge) {
         this.protocols = protocols;
         EdgeProperties properties = edge.apply(new TestEdgeProperties()).properties();
-        this.customizer =
-                new EdgeServerCustomizer(properties, drain, new ClientLimits(properties, 20_000), listener, shedding);
+        OpenFiles files = TestEdgeProperties.MANY_FILES;
+        this.customizer = new EdgeServerCustomizer(
+                properties, drain, new ClientLimits(properties, 20_000, files), listener, shedding, files);
         HttpServer plain = HttpServer.create().host("localhost").port(0).protocol(protocols.toReactorNetty());
         HttpServer secured = protocols.isTls() ? secure(plain, protocols) : plain;
         this.server = customizer.apply(secured).route(this::routes).bindNow();

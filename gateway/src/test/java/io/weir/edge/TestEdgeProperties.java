@@ -16,6 +16,9 @@ final class TestEdgeProperties {
     @Nullable
     Integer maxRequestsPerClient;
 
+    @Nullable
+    Integer redirectPort;
+
     int maxUriLength = 8 * 1024;
     int maxHeaderSize = 16 * 1024;
     int maxHeaderCount = 100;
@@ -28,6 +31,9 @@ final class TestEdgeProperties {
     @Nullable
     String priorityHeader;
 
+    /** Enough for all connections of a test. */
+    static final OpenFiles MANY_FILES = new OpenFiles(1 << 20);
+
     static EdgeProperties trusting(String... networks) {
         TestEdgeProperties edge = new TestEdgeProperties();
         edge.trustedProxies = List.of(networks);
@@ -39,7 +45,7 @@ final class TestEdgeProperties {
         TestEdgeProperties edge = new TestEdgeProperties();
         edge.maxConnectionsPerClient = edge.maxConnections;
         edge.maxRequestsPerClient = 1;
-        return new ClientLimits(edge.properties(), 1);
+        return new ClientLimits(edge.properties(), 1, MANY_FILES);
     }
 
     EdgeProperties properties() {
@@ -66,7 +72,7 @@ final class TestEdgeProperties {
                 false,
                 false,
                 false,
-                null,
+                redirectPort,
                 null,
                 DataSize.ofMegabytes(64));
     }

@@ -256,6 +256,17 @@ class AttemptTest {
     }
 
     @Test
+    void isRefusedAsOverloadedIfThePoolHasNoFileForAConnection() {
+        fixture.withRetry().withoutFiles().start();
+        fixture.attempt().failsWith(new PoolAcquirePendingLimitException(16));
+
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("gateway-overloaded 503");
+        assertThat(fixture.attempts).hasSize(1);
+        assertThat(fixture.breakerCounts()).isEqualTo("0/0");
+    }
+
+    @Test
     void isNotRetriedIfABodyMayHaveBeenSent() {
         fixture.withRetry().withRequestBody().start();
         fixture.attempt().connects().fails();

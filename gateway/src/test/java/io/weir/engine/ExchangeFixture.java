@@ -20,11 +20,14 @@ import io.weir.health.Probe;
 import io.weir.health.ProbeMode;
 import io.weir.health.RecoveryProperties;
 import io.weir.health.RouteHealth;
+import io.weir.instance.ConnectionFiles;
 import io.weir.instance.ConnectionProperties;
 import io.weir.instance.Instance;
+import io.weir.instance.InstanceAddress;
 import io.weir.instance.Instances;
 import io.weir.instance.Pool;
 import io.weir.instance.UpstreamProtocol;
+import io.weir.instance.Violations;
 import io.weir.limit.Limit;
 import io.weir.limit.LimitInForce;
 import io.weir.limit.LittlesLawProperties;
@@ -99,6 +102,19 @@ final class ExchangeFixture {
             null,
             LoopResources.create("fixture", 1, true));
 
+    /** Likewise, and without a file for a connection. */
+    private static final Pool POOL_WITHOUT_FILES = new Pool(
+            "orders",
+            InstanceAddress.of(URI.create("http://orders:8080"), 1),
+            UpstreamProtocol.HTTP1,
+            new ConnectionProperties(CONNECT_TIMEOUT, Duration.ofSeconds(4), Duration.ofMinutes(5), 16, null),
+            1,
+            null,
+            LoopResources.create("fixture", 1, true),
+            null,
+            new Violations("orders"),
+            new ConnectionFiles(0, 0, () -> 0));
+
     final EmbeddedChannel channel = new StoppableChannel();
     final FakeCaller caller = new FakeCaller(channel);
     final QueueingBulkhead bulkhead = new QueueingBulkhead(1, 1);
@@ -108,6 +124,7 @@ final class ExchangeFixture {
     final QueueingBulkhead streams = new QueueingBulkhead(1, 0);
     final QueueingBulkhead otherBulkhead = new QueueingBulkhead(1, 0);
     final QueueingBulkhead routeLimit = new QueueingBulkhead(1, 0);
+    private Pool pool = POOL;
     final RecordingLimit limit = new RecordingLimit();
     final List<FakeAttempt> attempts = new ArrayList<>();
     final List<ExchangeRecord> ended = new ArrayList<>();
@@ -230,6 +247,11 @@ final class ExchangeFixture {
     /** The caller grants this time. */
     ExchangeFixture withCallerTimeout(Duration time) {
         caller.headers.set(CallerTimeout.X_REQUEST_TIMEOUT, time.toMillis() + "ms");
+        return this;
+    }
+
+    ExchangeFixture withoutFiles() {
+        pool = POOL_WITHOUT_FILES;
         return this;
     }
 
@@ -420,7 +442,7 @@ final class ExchangeFixture {
                 new LimitInForce(calls, limit),
                 streams,
                 dryRunBulkhead,
-                Instances.of(new Instance(URI.create("http://orders:8080"), POOL, usedHealth)),
+                Instances.of(new Instance(URI.create("http://orders:8080"), pool, usedHealth)),
                 retryBudget,
                 serviceTime,
                 tenants,

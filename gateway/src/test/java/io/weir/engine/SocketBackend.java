@@ -4,6 +4,7 @@ import io.netty.channel.EventLoop;
 import io.netty.resolver.AddressResolverGroup;
 import io.weir.health.Health;
 import io.weir.health.RecoveryProperties;
+import io.weir.instance.ConnectionFiles;
 import io.weir.instance.ConnectionProperties;
 import io.weir.instance.Instance;
 import io.weir.instance.InstanceAddress;
@@ -69,7 +70,8 @@ final class SocketBackend implements AutoCloseable {
                 null,
                 loops,
                 resolver,
-                new Violations("orders"));
+                new Violations("orders"),
+                ConnectionFiles.unbounded());
         BackendSettings settings = new BackendSettings(
                 "orders",
                 false,

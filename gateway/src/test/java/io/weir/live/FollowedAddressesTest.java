@@ -11,6 +11,7 @@ import io.netty.handler.ssl.SslContextBuilder;
 import io.weir.cluster.Membership;
 import io.weir.config.BackendProperties;
 import io.weir.engine.Backend;
+import io.weir.instance.ConnectionFiles;
 import io.weir.instance.Instance;
 import io.weir.instance.Pool;
 import io.weir.limit.LittlesLawProperties;
@@ -54,7 +55,7 @@ class FollowedAddressesTest {
     private final LiveBackends backends = new LiveBackends(
             new BackendFactory(
                     registries,
-                    new PoolFactory(loops, (bundle, protocol) -> tls(), bundle -> bundle),
+                    new PoolFactory(loops, (bundle, protocol) -> tls(), bundle -> bundle, ConnectionFiles.unbounded()),
                     new MeterBook(new SimpleMeterRegistry()),
                     new LittlesLawProperties(Duration.ofSeconds(10)),
                     () -> 0,

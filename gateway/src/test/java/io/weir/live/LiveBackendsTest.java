@@ -7,6 +7,7 @@ import io.github.resilience4j.circuitbreaker.CircuitBreakerRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.weir.cluster.Membership;
 import io.weir.config.BackendProperties;
+import io.weir.instance.ConnectionFiles;
 import io.weir.limit.LittlesLawProperties;
 import io.weir.management.RecentEvents;
 import io.weir.metrics.MeterBook;
@@ -36,7 +37,8 @@ class LiveBackendsTest {
                             (bundle, protocol) -> {
                                 throw new AssertionError("no TLS");
                             },
-                            bundle -> bundle),
+                            bundle -> bundle,
+                            ConnectionFiles.unbounded()),
                     new MeterBook(new SimpleMeterRegistry()),
                     new LittlesLawProperties(Duration.ofSeconds(10)),
                     () -> 0,
