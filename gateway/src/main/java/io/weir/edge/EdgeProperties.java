@@ -18,10 +18,10 @@ import org.springframework.util.unit.DataSize;
  * @param maxConnections callers' connections at once; 1 to 10000000. Over it, new connections are closed at
  *     once. So are those beyond half of the files that the process may open ({@code ulimit -n}).
  * @param maxConnectionsPerClient connections of one client address at once; 1 to 10000000; default: half of
- *     all connections, at least 1000, and at most half of those for which the process may open files. Over
- *     it, new connections of the address are closed at once.
- *     {@code max-connections} or more: no bound. An IPv6 address counts by its /64 network. Connections of
- *     {@code trusted-proxies} do not count.
+ *     all connections, at least 1000. Where the process may open few files, at most half of the connections
+ *     that they permit. Over it, new connections of the address are closed at once. {@code max-connections}
+ *     or more: no bound. An IPv6 address counts by its /64 network. Connections of {@code trusted-proxies}
+ *     do not count.
  * @param maxRequestsPerClient requests and HTTP/2 streams of one client address at once; 1 to 10000000;
  *     default: half of all exchanges in flight, at least 1000. Over it: 429
  *     {@code rate-limited}. {@code overload.max-in-flight} or more: no bound. Behind
