@@ -28,13 +28,12 @@ import java.nio.file.Files;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.stream.IntStream;
-import org.junit.jupiter.api.AfterAll;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -42,22 +41,15 @@ import org.junit.jupiter.params.provider.CsvSource;
 import reactor.core.publisher.Mono;
 import reactor.netty.http.server.HttpServer;
 
-/**
- * A backend whose instances follow DNS, under load over sockets. Tests share a gateway, which has no such
- * backend between them, unless they are about a start or need other properties of it.
- */
+/** A backend whose instances follow DNS, under load over sockets. */
 class DnsInstancesIT {
 
     private static final int CALLERS = 6;
     private static final String ROUTE = "orders";
-    /** A busy machine must not end a call on an instance that has left: only one test waits for this time. */
-    private static final String USUAL_DRAIN = "1m";
 
     private final List<TestBackend> servers = new ArrayList<>();
-    private static NameServer dns;
-    private static TestGateway common;
-
-    private TestGateway gateway;
+    private final NameServer dns = new NameServer("127.0.0.1");
+    private @Nullable TestGateway started;
 
     DnsInstancesIT() {
         servers.add(TestBackend.at("127.0.0.1", 0, TestBackend.ECHO));
@@ -66,63 +58,42 @@ class DnsInstancesIT {
         servers.add(TestBackend.at("127.0.0.3", port, TestBackend.ECHO));
     }
 
-    @BeforeAll
-    static void startCommon() {
-        dns = new NameServer("127.0.0.1");
-        common = setup(USUAL_DRAIN).start();
+    private TestGateway start(String... properties) {
+        return startWithDrain("1m", properties);
     }
 
-    @AfterAll
-    static void closeCommon() {
-        common.close();
-        dns.close();
-    }
-
-    @BeforeEach
-    void useCommon() {
-        gateway = common;
-    }
-
-    private static TestGateway.Setup setup(String drainTimeout) {
-        return TestGateway.setup()
-                .weir("dns-server: \"" + dns.address() + '"')
-                .weir("reload: { watch: false }")
-                .weir("drain: { timeout: " + drainTimeout + ", delay: 0s }");
-    }
-
-    private TestGateway.Setup withOrders(String drainTimeout, String... properties) {
+    /** A busy machine must not end a call on an instance that has left: only one test waits for this time. */
+    private TestGateway startWithDrain(String timeout, String... properties) {
         List<String> all = new ArrayList<>(List.of(properties));
         all.add("resolve-interval: 100ms");
-        return setup(drainTimeout)
+        TestGateway gateway = TestGateway.setup()
+                .weir("dns-server: \"" + dns.address() + '"')
+                .weir("drain: { timeout: " + timeout + ", delay: 0s }")
                 .backend(
                         "orders",
                         "http://" + NameServer.NAME + ':' + servers.getFirst().port(),
                         all.toArray(String[]::new))
                 .route(ROUTE, "orders")
-                .route("stream", "orders", "mode: stream");
-    }
-
-    /** Adds the backend to the shared gateway. */
-    private void begin() {
-        withOrders(USUAL_DRAIN).reload(common);
+                .route("stream", "orders", "mode: stream")
+                .start();
+        started = gateway;
+        return gateway;
     }
 
     @AfterEach
     void close() {
-        gateway.assertNothingHeld();
-        if (gateway == common) {
-            setup(USUAL_DRAIN).reload(common);
-        }
-        await().until(() -> gateway.bean(RetiredGenerations.class).openResources() == 0);
-        if (gateway != common) {
+        TestGateway gateway = started;
+        if (gateway != null) {
+            gateway.assertNothingHeld();
+            await().until(() -> gateway.bean(RetiredGenerations.class).openResources() == 0);
             gateway.close();
         }
         servers.forEach(TestBackend::close);
-        dns.recover("127.0.0.1");
+        dns.close();
     }
 
     private Backend backend() {
-        return gateway.backend("orders");
+        return Objects.requireNonNull(started).backend("orders");
     }
 
     private List<String> instances() {
@@ -137,13 +108,13 @@ class DnsInstancesIT {
     }
 
     private SteadyCallers callers(String method) {
-        return new SteadyCallers(CALLERS, gateway.port(), ROUTE, method);
+        return new SteadyCallers(CALLERS, Objects.requireNonNull(started).port(), ROUTE, method);
     }
 
     /** Also calls that must not be sent twice are not lost. */
     @Test
     void losesNothingWhileAddressesComeLeaveAndAllChange() throws InterruptedException {
-        begin();
+        start();
         SteadyCallers callers = callers("POST");
         callers.awaitMore(50);
         resolveTo("127.0.0.1", "127.0.0.2");
@@ -172,7 +143,7 @@ class DnsInstancesIT {
 
     @Test
     void keepsHealthLimitAndMetersOfTheBackendWhileItsAddressChanges() throws IOException {
-        begin();
+        TestGateway gateway = start();
         Health health = backend().health();
         assertThat(TestCaller.get(gateway.port(), Door.COMPILED.path(ROUTE, "one"))
                         .status())
@@ -191,7 +162,7 @@ class DnsInstancesIT {
 
     @Test
     void keepsTheLastKnownAddressesWhileDnsFails() {
-        begin();
+        start();
         resolveTo("127.0.0.1", "127.0.0.2");
         Instances known = backend().instances();
         SteadyCallers callers = callers("GET");
@@ -216,7 +187,7 @@ class DnsInstancesIT {
                 .mapToObj(number -> "127.0.0." + number)
                 .toArray(String[]::new);
         dns.truncate();
-        begin();
+        start();
         assertThat(instances()).containsExactly("127.0.0.1");
         resolveTo(addresses);
     }
@@ -226,13 +197,14 @@ class DnsInstancesIT {
     void usesTheAddressesOfOneFamilyIfTheServerFailsForTheOther(String failing, String used) {
         dns.resolveTo("127.0.0.1", "::1");
         dns.fail(DnsRecordType.valueOf(failing));
-        begin();
+        start();
         assertThat(instances()).containsExactly(used);
         assertThat(staleSeconds()).isZero();
     }
 
     private double staleSeconds() {
-        return gateway.bean(MeterRegistry.class)
+        return Objects.requireNonNull(started)
+                .bean(MeterRegistry.class)
                 .get("weir.addresses.stale")
                 .tag("backend", "orders")
                 .gauge()
@@ -242,7 +214,7 @@ class DnsInstancesIT {
     @Test
     void startsWithoutAddressesAndServesWhenDnsAnswers() throws IOException {
         dns.fail(DnsResponseCode.NXDOMAIN);
-        gateway = withOrders(USUAL_DRAIN).start();
+        TestGateway gateway = start();
         for (Door door : Door.values()) {
             // More calls than the breaker needs: none of them is evidence against the backend.
             for (int i = 0; i < 30; i++) {
@@ -263,10 +235,13 @@ class DnsInstancesIT {
     @Test
     @Tag("full")
     void operatorsDoNotWaitForTheDnsOfABackendThatAReloadAdds() throws Exception {
-        gateway = setup(USUAL_DRAIN)
+        TestGateway gateway = TestGateway.setup()
+                .weir("dns-server: \"" + dns.address() + '"')
+                .weir("reload: { watch: false }")
                 .backend("orders", servers.getFirst().uri())
                 .route(ROUTE, "orders")
                 .start();
+        started = gateway;
         LiveConfiguration live = gateway.bean(LiveConfiguration.class);
         dns.silence();
         int asked = dns.queries();
@@ -302,7 +277,8 @@ class DnsInstancesIT {
         TestServer server = TestServer.start(HttpServer.create()
                 .secure(spec -> spec.sslContext(tls))
                 .handle((request, response) -> response.sendString(Mono.just("secure"))));
-        TestGateway trusting = setup(USUAL_DRAIN)
+        TestGateway gateway = TestGateway.setup()
+                .weir("dns-server: \"" + dns.address() + '"')
                 .line("spring.ssl.bundle.pem.trusted.truststore.certificate: |\n"
                         + certificate.getCertificatePEM().strip().indent(2))
                 .backend(
@@ -311,22 +287,22 @@ class DnsInstancesIT {
                         "connection: { ssl-bundle: trusted }")
                 .route(ROUTE, "orders")
                 .start();
-        gateway = trusting;
+        started = gateway;
         try (server;
-                trusting) {
+                gateway) {
             assertThat(instances()).containsExactly("127.0.0.1");
             assertThat(TestCaller.get(gateway.port(), Door.COMPILED.path(ROUTE, "secure"))
                             .status())
                     .isEqualTo(status);
             gateway.assertNothingHeld();
         } finally {
-            gateway = common;
+            started = null;
         }
     }
 
     @Test
     void endsAStreamOnAnInstanceThatHasLeftAfterTheDrainTimeout() throws Exception {
-        gateway = withOrders("1s", "stream-idle-timeout: 1m").start();
+        TestGateway gateway = startWithDrain("1s", "stream-idle-timeout: 1m");
         CountDownLatch held = new CountDownLatch(1);
         servers.getFirst().behave((request, conversation) -> {
             conversation.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nfirst\r\n");
@@ -346,7 +322,7 @@ class DnsInstancesIT {
 
     @Test
     void completesACallOnAnInstanceThatHasLeft() throws Exception {
-        begin();
+        TestGateway gateway = start();
         CountDownLatch held = new CountDownLatch(1);
         servers.getFirst().behave((request, conversation) -> {
             held.await();

@@ -38,7 +38,6 @@ import java.util.concurrent.atomic.AtomicInteger;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLSocket;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -58,10 +57,7 @@ class CertificateRotationIT {
     private static final long QUIET_MILLIS = 150;
 
     @TempDir
-    private static Path directory;
-
-    /** The gateway with a certificate, which tests share. */
-    private static @Nullable TestGateway edge;
+    private Path directory;
 
     private final List<TestServer> servers = new ArrayList<>();
     private final AtomicInteger held = new AtomicInteger();
@@ -78,17 +74,10 @@ class CertificateRotationIT {
                             gateway.bean(RetiredGenerations.class).openResources())
                     .isZero());
         }
-        if (gateway != null && gateway != edge) {
+        if (gateway != null) {
             gateway.close();
         }
         servers.forEach(TestServer::close);
-    }
-
-    @AfterAll
-    static void stopEdge() {
-        if (edge != null) {
-            edge.close();
-        }
     }
 
     private TestGateway gateway() {
@@ -102,20 +91,20 @@ class CertificateRotationIT {
                 .setIsCertificateAuthority(true);
     }
 
-    private static void writeCertificate(X509Bundle bundle) throws IOException {
+    private void writeCertificate(X509Bundle bundle) throws IOException {
         replace("tls.crt", bundle.getCertificatePathPEM());
     }
 
-    private static void writeKey(X509Bundle bundle) throws IOException {
+    private void writeKey(X509Bundle bundle) throws IOException {
         replace("tls.key", bundle.getPrivateKeyPEM());
     }
 
-    private static void replace(String name, String content) throws IOException {
+    private void replace(String name, String content) throws IOException {
         Path next = Files.writeString(directory.resolve(name + ".next"), content);
         Files.move(next, directory.resolve(name), StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
     }
 
-    private static String yaml(String backend) {
+    private String yaml(String backend) {
         return """
                 weir:
                   reload: { watch: false }
@@ -129,22 +118,13 @@ class CertificateRotationIT {
                 """.formatted(backend, QUIET_MILLIS);
     }
 
-    /** Serves a certificate, which the other ones of the test follow. */
-    private void serve(X509Bundle first) throws IOException {
-        writeCertificate(first);
-        writeKey(first);
-        TestGateway gateway = edge;
-        if (gateway == null) {
-            gateway = TestGateway.start(yaml("uri: 'http://127.0.0.1:1'") + """
-                      pem.edge:
-                        keystore: { certificate: "file:%1$s/tls.crt", private-key: "file:%1$s/tls.key" }
-                        reload-on-update: true
-                    server.ssl.bundle: edge
-                    """.formatted(directory));
-            edge = gateway;
-        }
-        started = gateway;
-        await().until(() -> served().equals(serial(first)) && gauge("weir.tls.refused", "bundle", "edge") == 0);
+    private void startServer() {
+        started = TestGateway.start(yaml("uri: 'http://127.0.0.1:1'") + """
+                  pem.edge:
+                    keystore: { certificate: "file:%1$s/tls.crt", private-key: "file:%1$s/tls.key" }
+                    reload-on-update: true
+                server.ssl.bundle: edge
+                """.formatted(directory));
     }
 
     /** The certificate that a new connection is shown. */
@@ -175,7 +155,11 @@ class CertificateRotationIT {
     void keepsTheOldPairWhileTheNewOneDoesNotMatch(CapturedOutput log) throws Exception {
         X509Bundle first = certificate().buildSelfSigned();
         X509Bundle second = certificate().buildSelfSigned();
-        serve(first);
+        writeCertificate(first);
+        writeKey(first);
+        startServer();
+        assertThat(served()).isEqualTo(serial(first));
+        assertThat(gauge("weir.tls.refused", "bundle", "edge")).isZero();
 
         writeCertificate(second);
         await().until(() -> gauge("weir.tls.refused", "bundle", "edge") == 1);
@@ -196,7 +180,9 @@ class CertificateRotationIT {
                 .notBefore(yesterday.minus(1, ChronoUnit.DAYS))
                 .notAfter(yesterday)
                 .buildSelfSigned();
-        serve(first);
+        writeCertificate(first);
+        writeKey(first);
+        startServer();
 
         writeCertificate(expired);
         writeKey(expired);
@@ -213,7 +199,9 @@ class CertificateRotationIT {
     void followsARotationBesideAFileThatChangesAllTheTime() throws Exception {
         X509Bundle first = certificate().buildSelfSigned();
         X509Bundle second = certificate().buildSelfSigned();
-        serve(first);
+        writeCertificate(first);
+        writeKey(first);
+        startServer();
         CountDownLatch over = new CountDownLatch(1);
         Thread logger = Thread.ofPlatform().start(() -> {
             try {
@@ -239,9 +227,11 @@ class CertificateRotationIT {
         Instant end = Instant.now().plus(20, ChronoUnit.DAYS).truncatedTo(ChronoUnit.SECONDS);
         X509Bundle first = certificate().notAfter(end).buildSelfSigned();
         X509Bundle second = certificate().notAfter(end.plusSeconds(77)).buildSelfSigned();
-        serve(first);
-        await().untilAsserted(() -> assertThat(gauge("weir.tls.expires.at", "bundle", "edge", "store", "key"))
-                .isEqualTo((double) end.getEpochSecond()));
+        writeCertificate(first);
+        writeKey(first);
+        startServer();
+        assertThat(gauge("weir.tls.expires.at", "bundle", "edge", "store", "key"))
+                .isEqualTo((double) end.getEpochSecond());
 
         writeCertificate(second);
         writeKey(second);

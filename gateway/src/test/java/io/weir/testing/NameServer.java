@@ -124,12 +124,6 @@ public final class NameServer implements AutoCloseable {
         isSilent = false;
     }
 
-    /** Answers with these addresses, and without any fault. */
-    public void recover(String... now) {
-        isTruncating = false;
-        resolveTo(now);
-    }
-
     /** Answers with an error from now on. */
     public void fail(DnsResponseCode error) {
         code = error;

@@ -61,7 +61,7 @@ final class SharedGateways {
         idle.push(gateway.forNextTests());
     }
 
-    static void reload(TestGateway gateway, String yaml) {
+    private static void reload(TestGateway gateway, String yaml) {
         Level level = CHANGES.getLevel();
         // Each value of the configuration is a line.
         CHANGES.setLevel(Level.OFF);
