@@ -82,7 +82,7 @@ class DeadlineIT extends GatewayTests {
                 .route("silent", "silent", "deadline: 100ms")
                 .route("untaking", "untaking")
                 .route("retried", "retried", "retry: { max-attempts: 10, attempt-timeout: 250ms, backoff: 0s }")
-                .shared();
+                .start();
     }
 
     @AfterAll

@@ -20,7 +20,7 @@ class ConnectionFieldsIT extends OneBackendTests {
                 .backend("orders", backend.uri())
                 .filtered(
                         "filtered", "orders", "\"AddRequestHeader=X-Tenant, acme\", \"SetRequestHeader=X-Zone, edge\"")
-                .shared();
+                .start();
     }
 
     /** The backend's view of a request with these fields. */

@@ -33,7 +33,7 @@ class WeightedRoutesIT {
     static void start() {
         stable = TestBackend.start((request, conversation) -> conversation.answer(200, "stable"));
         canary = TestBackend.start((request, conversation) -> conversation.answer(200, "canary"));
-        gateway = TestGateway.shared("""
+        gateway = TestGateway.start("""
             weir:
               backends: { stable: { uri: "%s" }, canary: { uri: "%s" } }
               routes:

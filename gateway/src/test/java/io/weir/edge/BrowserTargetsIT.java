@@ -29,7 +29,7 @@ class BrowserTargetsIT extends OneBackendTests {
                 .backend("orders", backend.uri())
                 .route("usual", "orders")
                 .route("exact", "orders", "preserve-path: true")
-                .shared();
+                .start();
     }
 
     private static Stream<Arguments> sent() {

@@ -24,7 +24,7 @@ class LastResponseIT extends OneBackendTests {
         gateway = TestGateway.setup()
                 .backend(BACKEND, backend.uri(), "deadline: 20s")
                 .route(BACKEND, BACKEND)
-                .shared();
+                .start();
     }
 
     @Door.Each

@@ -102,7 +102,7 @@ class RecordedAnswersIT {
     @BeforeAll
     static void start() {
         backend = TestBackend.start(RecordedAnswersIT::serve);
-        clear = setup().shared();
+        clear = setup().start();
         tls = setup().line(TestTls.serverLines()).start();
     }
 

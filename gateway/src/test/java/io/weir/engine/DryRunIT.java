@@ -58,7 +58,7 @@ class DryRunIT {
                 .route("streams", "streams", "mode: stream")
                 .route("breaker", "breaker")
                 .route("deadline", "deadline")
-                .shared();
+                .start();
     }
 
     @BeforeEach

@@ -24,7 +24,7 @@ class EmptyBodyIT extends OneBackendTests {
         gateway = TestGateway.setup()
                 .backend(BACKEND, backend.uri(), "deadline: 20s")
                 .route(BACKEND, BACKEND)
-                .shared();
+                .start();
     }
 
     private static TestBackend.Request received(Door door, String method, int bodyBytes) throws Exception {

@@ -57,7 +57,7 @@ class GrpcFramesIT {
     static void start() {
         backend =
                 TestServer.start(HttpServer.create().protocol(HttpProtocol.H2C).handle(GrpcFramesIT::serve));
-        clear = setup().shared();
+        clear = setup().start();
         tls = setup().line(TestTls.serverLines()).start();
     }
 

@@ -92,7 +92,7 @@ class GrpcHealthIT {
                         "circuit-breaker: { stall-duration: 1s }",
                         "recovery: { probe: grpc-health, probe-interval: 20ms }")
                 .route(BACKEND, BACKEND)
-                .shared();
+                .start();
     }
 
     @AfterAll

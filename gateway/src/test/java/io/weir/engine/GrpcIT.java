@@ -74,7 +74,7 @@ class GrpcIT {
                         "circuit-breaker: { minimum-number-of-calls: 20, slow-call-duration-threshold: 10s }")
                 .route(BACKEND, BACKEND)
                 .route("brief", BACKEND, "deadline: 1500ms")
-                .shared();
+                .start();
         caller = HttpClient.create()
                 .protocol(HttpProtocol.H2C)
                 .baseUrl("http://127.0.0.1:" + gateway.port())

@@ -38,7 +38,7 @@ class Http2WebSocketIT {
         gateway = TestGateway.setup()
                 .backend(BACKEND, backend.uri(), "protocol: h2", "deadline: 20s")
                 .route(BACKEND, BACKEND)
-                .shared();
+                .start();
     }
 
     @BeforeEach

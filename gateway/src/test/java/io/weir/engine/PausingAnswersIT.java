@@ -34,7 +34,7 @@ class PausingAnswersIT {
                 .route(BACKEND, BACKEND)
                 .route(STREAM, BACKEND, "mode: stream")
                 .route(RETRIED, BACKEND, "retry: { max-attempts: 2, backoff: 0s, statuses: [503] }")
-                .shared();
+                .start();
     }
 
     @AfterEach

@@ -74,7 +74,7 @@ class RefusedWebSocketIT {
                 .route(BRIEF, BRIEF)
                 .route("retried", BACKEND, "retry: { max-attempts: 2, backoff: 0s, statuses: [503] }")
                 .filtered("filtered", BACKEND, "\"SetResponseHeader=X-A, a\", \"RemoveResponseHeader=X-C\"")
-                .shared();
+                .start();
     }
 
     @BeforeEach

@@ -68,7 +68,7 @@ class SlowCallersIT {
                 .route(CROWDED, CROWDED)
                 .backend(USUAL, backend.uri(), "deadline: 60s", patient)
                 .route(USUAL, USUAL)
-                .shared();
+                .start();
     }
 
     @AfterAll

@@ -39,7 +39,7 @@ class TunnelMemoryIT extends OneBackendTests {
         gateway = TestGateway.setup()
                 .backend(BACKEND, backend.uri(), "connection: { max-idle: 200ms }")
                 .route(BACKEND, BACKEND)
-                .shared();
+                .start();
     }
 
     @AfterEach

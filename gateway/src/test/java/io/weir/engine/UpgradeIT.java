@@ -37,7 +37,7 @@ class UpgradeIT extends GatewayTests {
                         "connection: { connect-timeout: 20s }",
                         "bulkhead: { max-concurrent-calls: " + LIMIT + ", queue-capacity: 0 }")
                 .route("orders", "orders")
-                .shared();
+                .start();
     }
 
     @Door.Each

@@ -61,7 +61,7 @@ class FallbackIT extends GatewayTests {
                 .route("other-late", "brief", "fallback: { backend: spare }")
                 .route("plain", "orders")
                 .route("spare", "spare")
-                .shared();
+                .start();
     }
 
     @BeforeEach

@@ -103,7 +103,7 @@ class BreakerIT extends GatewayTests {
                 .route("stalls", "stalls")
                 .route("ramp", "ramp")
                 .route("checked", "checked")
-                .shared();
+                .start();
     }
 
     // ---------------------------------------------------------------- opening

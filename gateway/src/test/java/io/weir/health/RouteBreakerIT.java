@@ -49,7 +49,7 @@ class RouteBreakerIT extends GatewayTests {
                 .route("one-good", "one")
                 .route("three-bad", "three")
                 .route("three-good", "three")
-                .shared();
+                .start();
     }
 
     @AfterAll

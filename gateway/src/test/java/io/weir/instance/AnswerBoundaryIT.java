@@ -78,7 +78,7 @@ class AnswerBoundaryIT extends OneBackendTests {
                 .withoutPauses()
                 .backend(ORDERS, backend.uri())
                 .route(ORDERS, ORDERS)
-                .shared();
+                .start();
     }
 
     @BeforeEach

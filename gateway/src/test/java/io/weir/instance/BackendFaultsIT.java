@@ -70,7 +70,7 @@ class BackendFaultsIT {
                 .filtered("broken", BACKEND, "\"AddResponseHeader=X-Broken, a\\u0001b\"")
                 .route("refusing", "refusing")
                 .route("silent", "silent")
-                .shared();
+                .start();
     }
 
     @BeforeEach

@@ -30,7 +30,7 @@ class EarlyAnswerIT extends OneBackendTests {
                 .withoutPauses()
                 .backend(ORDERS, backend.uri(), "deadline: 20s")
                 .route(ORDERS, ORDERS)
-                .shared();
+                .start();
     }
 
     @BeforeEach

@@ -48,7 +48,7 @@ class GoAwayIT {
                     "deadline: 10s",
                     "retry-budget: { share: 100, floor: 100 }")
             .route("orders", "orders")
-            .shared();
+            .start();
 
     @SuppressWarnings("FutureReturnValueIgnored") // The end of a connection that has just ended needs none.
     private Publisher<Void> handle(HttpServerRequest request, HttpServerResponse response) {

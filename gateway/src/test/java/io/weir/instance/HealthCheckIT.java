@@ -42,7 +42,7 @@ class HealthCheckIT {
                 .backend("single", servers.getFirst().uri(), CHECK)
                 .route("orders", "orders")
                 .route("single", "single")
-                .shared();
+                .start();
     }
 
     @AfterEach

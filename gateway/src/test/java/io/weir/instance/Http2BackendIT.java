@@ -109,7 +109,7 @@ class Http2BackendIT {
                 .route(BACKEND, BACKEND)
                 .route(TUNNELS, TUNNELS)
                 .filtered("hosted", TUNNELS, "PreserveHostHeader")
-                .shared();
+                .start();
     }
 
     /** The request's line and fields, without HTTP/2's own fields and fields with varying values. */

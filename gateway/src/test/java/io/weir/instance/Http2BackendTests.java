@@ -22,7 +22,7 @@ abstract class Http2BackendTests extends OneGatewayTests {
                 .withoutPauses()
                 .backend(ORDERS, backend.uri(), "protocol: h2", "deadline: 20s")
                 .route(ORDERS, ORDERS)
-                .shared();
+                .start();
     }
 
     @BeforeEach

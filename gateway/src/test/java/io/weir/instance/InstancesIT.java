@@ -45,7 +45,7 @@ class InstancesIT {
                         "circuit-breaker: { stall-duration: 200ms }",
                         "retry-budget: { share: 100, floor: 100 }")
                 .route("orders", "orders")
-                .shared();
+                .start();
     }
 
     @AfterEach

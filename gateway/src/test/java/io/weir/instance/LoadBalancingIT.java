@@ -32,7 +32,7 @@ class LoadBalancingIT {
 
     @BeforeEach
     void start() {
-        gateway = TestGateway.shared(yaml(servers, BY_COOKIE));
+        gateway = TestGateway.start(yaml(servers, BY_COOKIE));
     }
 
     @AfterEach

@@ -46,7 +46,7 @@ class PoolIT extends GatewayTests {
                 .route("orders", "orders")
                 .route("fickle", "fickle")
                 .route("aging", "aging")
-                .shared();
+                .start();
     }
 
     @Door.Any

@@ -75,7 +75,7 @@ class SharedConnectionIT extends OneGatewayTests {
                         "connection: { connect-timeout: 500ms }",
                         "circuit-breaker: { enforce: false }")
                 .route(UNREAD, UNREAD)
-                .shared();
+                .start();
     }
 
     @AfterAll

@@ -142,7 +142,7 @@ class SilentConnectionIT extends OneGatewayTests {
                         "bulkhead: { max-concurrent-calls: 1000 }")
                 .route(ORDERS, ORDERS)
                 .route(PATIENT, PATIENT)
-                .shared();
+                .start();
     }
 
     @BeforeEach

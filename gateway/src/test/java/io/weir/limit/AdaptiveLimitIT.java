@@ -59,7 +59,7 @@ class AdaptiveLimitIT {
     private final TestGateway gateway = TestGateway.setup()
             .backend("orders", backend.uri(), "deadline: 800ms", "bulkhead: {}")
             .route("orders", "orders")
-            .shared();
+            .start();
 
     @BeforeEach
     void isWarm() throws Exception {
@@ -178,7 +178,7 @@ class AdaptiveLimitIT {
                 TestGateway defaults = TestGateway.setup()
                         .backend("slow", slow.uri(), "deadline: 2s", "bulkhead: {}")
                         .route("slow", "slow")
-                        .shared();
+                        .start();
                 ExecutorService callers = Executors.newVirtualThreadPerTaskExecutor()) {
             List<Future<?>> loops = new ArrayList<>();
             for (int i = 0; i < 20; i++) {

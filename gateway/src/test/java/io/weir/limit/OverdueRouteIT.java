@@ -55,7 +55,7 @@ class OverdueRouteIT {
                     "circuit-breaker: { stall-duration: 500ms, failure-rate-threshold: 100, enforce: false }")
             .route("reports", "orders", "deadline: 2s")
             .route("items", "orders")
-            .shared();
+            .start();
 
     @BeforeEach
     void isWarm() throws Exception {

@@ -24,7 +24,7 @@ class InstancesReloadIT {
 
     private final List<TestBackend> servers =
             Stream.generate(TestBackend::healthy).limit(4).toList();
-    private final TestGateway gateway = TestGateway.shared(yaml(new int[] {0}));
+    private final TestGateway gateway = TestGateway.start(yaml(new int[] {0}));
 
     @AfterEach
     void close() {

@@ -74,7 +74,7 @@ class RetryIT extends GatewayTests {
                 .route("frugal", "frugal", "retry: { max-attempts: 2, backoff: 0s }")
                 .route("refusing", "refusing", "retry: { max-attempts: 3, backoff: 0s }")
                 .route("plain", "refusing")
-                .shared();
+                .start();
     }
 
     @AfterAll

@@ -25,7 +25,6 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.stream.Collectors;
-import org.jspecify.annotations.Nullable;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.context.ApplicationContextInitializer;
@@ -49,20 +48,11 @@ public final class TestGateway implements AutoCloseable {
     private final Path directory;
     private final List<AutoCloseable> others = new ArrayList<>();
     private final WrittenLog log;
-    /** The owner of a shared gateway. */
-    private @Nullable SharedGateways owner;
 
     private TestGateway(ConfigurableApplicationContext context, Path directory) {
         this.context = context;
         this.directory = directory;
         this.log = new WrittenLog(directory.resolve("access.log"));
-    }
-
-    /** The same gateway for other tests, which see only their own lines of the log. */
-    TestGateway forNextTests() {
-        TestGateway next = new TestGateway(context, directory);
-        next.log.skip();
-        return next;
     }
 
     /** Builds a configuration that has each route twice, once for each door. */
@@ -165,37 +155,18 @@ public final class TestGateway implements AutoCloseable {
 
         /** Starts the gateway, with a healthy neighbour beside the backends. */
         public TestGateway start() {
-            TestBackend neighbour = addNeighbour();
-            TestGateway gateway = TestGateway.start(yaml(), beans);
-            gateway.others.add(neighbour);
-            if (!countsPauses) {
-                gateway.endPauses();
-            }
-            return gateway;
-        }
-
-        /**
-         * Takes a gateway that other tests of this JVM have used, as {@link TestGateway#shared}, with a
-         * healthy neighbour beside the backends.
-         */
-        public TestGateway shared() {
-            assertThat(beans).as("beans, which need a start").isEmpty();
-            TestBackend neighbour = addNeighbour();
-            TestGateway gateway = TestGateway.shared(yaml(), countsPauses);
-            gateway.others.add(neighbour);
-            return gateway;
-        }
-
-        private TestBackend addNeighbour() {
             TestBackend neighbour = TestBackend.healthy();
             backend(NEIGHBOUR, neighbour.uri(), "deadline: 10s");
             route(NEIGHBOUR, NEIGHBOUR);
-            return neighbour;
-        }
-
-        private String yaml() {
-            return "weir:\n" + weir + "  backends:\n" + backends + (routes.isEmpty() ? "" : "  routes:\n" + routes)
-                    + "spring.cloud.gateway.server.webflux.routes:\n" + definitions + rest;
+            String yaml =
+                    "weir:\n" + weir + "  backends:\n" + backends + (routes.isEmpty() ? "" : "  routes:\n" + routes)
+                            + "spring.cloud.gateway.server.webflux.routes:\n" + definitions + rest;
+            TestGateway gateway = TestGateway.start(yaml, beans);
+            gateway.others.add(neighbour);
+            if (!countsPauses) {
+                gateway.bean(OverloadSampler.class).close();
+            }
+            return gateway;
         }
     }
 
@@ -209,35 +180,11 @@ public final class TestGateway implements AutoCloseable {
         return start(yaml, List.of());
     }
 
-    /**
-     * Takes a gateway that other tests of this JVM have used, and reloads its configuration, which takes a
-     * fraction of the time of a start; so only backends and routes can be configured. It does not watch its
-     * file. {@link #close} gives it back.
-     */
-    public static TestGateway shared(String yaml) {
-        return shared(yaml, true);
-    }
-
-    private static TestGateway shared(String yaml, boolean countsPauses) {
-        SharedGateways owner = countsPauses ? SharedGateways.USUAL : SharedGateways.WITHOUT_PAUSES;
-        TestGateway gateway = owner.take(yaml);
-        gateway.owner = owner;
-        return gateway;
-    }
-
-    /** Starts a gateway that does not watch its file. */
-    static TestGateway startUnwatched(String yaml) {
-        return start(yaml, List.of(), "--weir.reload.watch=false");
-    }
-
     private static TestGateway start(
-            String yaml, List<ApplicationContextInitializer<GenericApplicationContext>> beans, String... arguments) {
+            String yaml, List<ApplicationContextInitializer<GenericApplicationContext>> beans) {
         try {
             Path directory = temporary();
-            Path file = Files.writeString(directory.resolve("gateway.yml"), yaml);
-            List<String> all = new ArrayList<>(List.of(arguments));
-            all.add(ANY_PORT);
-            return startWith(file, directory, beans, all.toArray(String[]::new));
+            return startWith(Files.writeString(directory.resolve("gateway.yml"), yaml), directory, beans, ANY_PORT);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -312,12 +259,11 @@ public final class TestGateway implements AutoCloseable {
     }
 
     /**
-     * A directory that is deleted when the JVM ends, after all gateways have stopped, so that tests can read
-     * it after their own has.
+     * A directory that is deleted when the JVM ends, so that tests can read it after the gateway has stopped.
      */
     private static Path temporary() throws IOException {
         Path directory = Files.createTempDirectory("weir-test");
-        SpringApplication.getShutdownHandlers().add(() -> FileSystemUtils.deleteRecursively(directory.toFile()));
+        Runtime.getRuntime().addShutdownHook(new Thread(() -> FileSystemUtils.deleteRecursively(directory.toFile())));
         return directory;
     }
 
@@ -329,11 +275,6 @@ public final class TestGateway implements AutoCloseable {
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
-    }
-
-    /** Ends the measurement of the gateway's own pauses. */
-    void endPauses() {
-        bean(OverloadSampler.class).close();
     }
 
     /** The configuration file. */
@@ -524,11 +465,7 @@ public final class TestGateway implements AutoCloseable {
 
     @Override
     public void close() {
-        if (owner == null) {
-            context.close();
-        } else {
-            owner.giveBack(this);
-        }
+        context.close();
         for (AutoCloseable other : others) {
             try {
                 other.close();

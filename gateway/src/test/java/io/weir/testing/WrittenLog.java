@@ -39,12 +39,6 @@ final class WrittenLog {
                 .toList();
     }
 
-    /** Forgets the lines so far. */
-    synchronized void skip() {
-        lines("");
-        lines.clear();
-    }
-
     /** Adds the lines that have been written since the last call: tests ask every few milliseconds. */
     private void read() throws IOException {
         if (!Files.exists(file)) {
