@@ -42,10 +42,9 @@ final class BaseLatency {
         return seconds;
     }
 
-    /** Sets the value to use until there are samples; earlier ones no longer count. */
+    /** Sets the value to use until there are samples. */
     void guess(double latency) {
         seconds = latency;
-        weight = 0;
     }
 
     /**
