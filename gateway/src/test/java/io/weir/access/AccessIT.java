@@ -47,7 +47,7 @@ class AccessIT extends OneBackendTests {
                 .start();
     }
 
-    @Door.Each
+    @Door.Any
     void servesAllowedAddresses(Door door) throws IOException {
         assertThat(get(door, "inside", "1", "X-Forwarded-For: 10.1.2.3").status())
                 .isEqualTo(200);
@@ -55,7 +55,7 @@ class AccessIT extends OneBackendTests {
                 .isEqualTo(200);
     }
 
-    @Door.Each
+    @Door.Any
     void refusesAllOthersAndTheBackendSeesNothing(Door door) throws IOException {
         int before = received.get();
 
@@ -73,7 +73,7 @@ class AccessIT extends OneBackendTests {
     }
 
     /** Servlet containers drop parameters, and then empty segments. */
-    @Door.Each
+    @Door.Any
     void refusesPathsThatABackendWouldReadAsThoseOfTheRoute(Door door) throws IOException {
         int before = received.get();
         for (String prefix : List.of("/;", "/;a=1", "//;", "/a/;/..")) {
@@ -84,7 +84,7 @@ class AccessIT extends OneBackendTests {
         assertThat(received.get()).isEqualTo(before);
     }
 
-    @Door.Each
+    @Door.Any
     void refusesAHandshake(Door door) throws IOException {
         try (TestCaller caller = TestCaller.to(gateway.port())) {
             TestWebSocket.ask(caller, door.path("inside", "7"));
@@ -92,7 +92,7 @@ class AccessIT extends OneBackendTests {
         }
     }
 
-    @Door.Each
+    @Door.Any
     void answersGrpcCallersWithPermissionDenied(Door door) {
         HttpHeaders refused = Objects.requireNonNull(HttpClient.create()
                 .protocol(HttpProtocol.H2C)
@@ -107,7 +107,7 @@ class AccessIT extends OneBackendTests {
         assertThat(refused.get("grpc-message")).isEqualTo("forbidden");
     }
 
-    @Door.Each
+    @Door.Any
     void letsAFallbackReplaceTheRefusalIfItsReasonsSaySo(Door door) throws IOException {
         TestCaller.Answer answer = get(door, "instead", "9", "X-Forwarded-For: 192.0.2.1");
 

@@ -166,7 +166,7 @@ class AuthenticationIT extends OneBackendTests {
                 .isEqualTo("alice");
     }
 
-    @Door.Each
+    @Door.Any
     void writesTheIdentityAfterTheFilters(Door door) throws Exception {
         assertThat(get(door, "filtered", "1", alice()).status()).isEqualTo(200);
         assertThat(received.take().header("x-identity")).isEqualTo("alice");
@@ -190,7 +190,7 @@ class AuthenticationIT extends OneBackendTests {
         assertThat(received.take().head()).doesNotContainIgnoringCase("mallory");
     }
 
-    @Door.Each
+    @Door.Any
     void refusesRequestsWithoutAValidToken(Door door) throws IOException {
         TestCaller.Answer missing = get(door, "protected", "2", "X-Identity: mallory");
         TestCaller.Answer forged =
@@ -210,7 +210,7 @@ class AuthenticationIT extends OneBackendTests {
         assertThat(received).isEmpty();
     }
 
-    @Door.Each
+    @Door.Any
     void refusesTokensWithoutTheScope(Door door) throws Exception {
         TestCaller.Answer refused = get(door, "scoped", "1", alice());
         String reader = bearer(TestIssuer.token(
@@ -223,7 +223,7 @@ class AuthenticationIT extends OneBackendTests {
         received.take();
     }
 
-    @Door.Each
+    @Door.Any
     void givesEachCallerAQuotaByAClaimOfItsToken(Door door) throws Exception {
         String bob = bearer(TestIssuer.token(TestIssuer.FIRST, Instant.now(), claims -> claims.subject("bob")));
 
@@ -235,7 +235,7 @@ class AuthenticationIT extends OneBackendTests {
         assertRefused(gateway, door, "quota", door.path("quota", "3"), refused, Reason.RATE_LIMITED);
     }
 
-    @Door.Each
+    @Door.Any
     void refusesBeforeTheBodyIsSent(Door door) throws IOException {
         try (TestCaller caller = TestCaller.to(gateway.port())) {
             caller.send(TestCaller.head("POST", door.path("protected", "5"), "Content-Length: 1000"));
@@ -243,7 +243,7 @@ class AuthenticationIT extends OneBackendTests {
         }
     }
 
-    @Door.Each
+    @Door.Any
     void checksHandshakes(Door door) throws Exception {
         try (TestCaller caller = TestCaller.to(gateway.port());
                 TestCaller allowed = TestCaller.to(gateway.port())) {
@@ -257,7 +257,7 @@ class AuthenticationIT extends OneBackendTests {
         }
     }
 
-    @Door.Each
+    @Door.Any
     void answersGrpcCallersWithTheirStatus(Door door) {
         assertThat(grpc(door, "protected", null).get("grpc-status")).isEqualTo("16");
         assertThat(grpc(door, "protected", null).get("grpc-message")).isEqualTo("unauthorized");
@@ -281,7 +281,7 @@ class AuthenticationIT extends OneBackendTests {
                 .block(PATIENCE));
     }
 
-    @Door.Each
+    @Door.Any
     void refusesWithoutBlameIfNoKeyWasEverKnown(Door door) throws IOException {
         String token = bearer(
                 TestIssuer.token(TestIssuer.FIRST, Instant.now(), claims -> claims.issuer("https://silent.example")));
@@ -293,7 +293,7 @@ class AuthenticationIT extends OneBackendTests {
         assertThat(gauge(Meters.ISSUER_FAILING, "silent")).isPositive();
     }
 
-    @Door.Each
+    @Door.Any
     @Order(Integer.MAX_VALUE - 1)
     void keepsTheKeysInAReloadWhileTheIssuerIsDown(Door door) throws IOException {
         String before = Files.readString(gateway.file());
@@ -317,7 +317,7 @@ class AuthenticationIT extends OneBackendTests {
     }
 
     /** The last one: it changes the issuer's keys. */
-    @Door.Each
+    @Door.Any
     @Order(Integer.MAX_VALUE)
     void letsATokenOfANewKeyWaitForTheKeysOnce(Door door) throws Exception {
         keys = TestIssuer.document(TestIssuer.FIRST, TestIssuer.SECOND);

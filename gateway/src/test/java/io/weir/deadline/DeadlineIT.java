@@ -92,7 +92,7 @@ class DeadlineIT extends GatewayTests {
 
     // ---------------------------------------------------------------- phases within the deadline
 
-    @Door.Each
+    @Door.Any
     void includesTheWaitForAPermit(Door door) throws Exception {
         CompletableFuture<TestCaller.Answer> occupant = TestCaller.ask(gateway.port(), door.path("single", "first"));
         HeldCalls.Held held = calls.next();
@@ -110,7 +110,7 @@ class DeadlineIT extends GatewayTests {
         gateway.assertFed("single", 1, 0, 0);
     }
 
-    @Door.Each
+    @Door.Any
     void includesTheConnect(Door door) throws IOException {
         String path = door.path("silent", "connects");
 
@@ -120,7 +120,7 @@ class DeadlineIT extends GatewayTests {
         assertRefused(gateway, door, "silent", path, late, Reason.DEADLINE_EXCEEDED);
     }
 
-    @Door.Each
+    @Door.Any
     void includesEveryAttempt(Door door) throws IOException {
         String path = door.path("retried", "hangs");
 
@@ -197,7 +197,7 @@ class DeadlineIT extends GatewayTests {
         gateway.assertFed("patient", 0, 0, 0);
     }
 
-    @Door.Each
+    @Door.Any
     void smallestOfSeveralTimeoutsApplies(Door door) throws IOException {
         String path = door.path("patient", "several");
 
@@ -212,7 +212,7 @@ class DeadlineIT extends GatewayTests {
         assertThat(line.path("total_ms").asDouble()).isBetween(80.0, 30_000.0);
     }
 
-    @Door.Each
+    @Door.Any
     void callerCannotLengthenIt(Door door) throws Exception {
         String path = door.path("brief", "longer");
 
@@ -224,7 +224,7 @@ class DeadlineIT extends GatewayTests {
         gateway.assertFed("brief", 1, 1, 1);
     }
 
-    @Door.Each
+    @Door.Any
     void routesShorterDeadlineApplies(Door door) throws Exception {
         String path = door.path("shorter", "route");
 
@@ -234,7 +234,7 @@ class DeadlineIT extends GatewayTests {
         assertRefused(gateway, door, "shorter", path, late, Reason.DEADLINE_EXCEEDED);
     }
 
-    @Door.Each
+    @Door.Any
     void refusesAMalformedTimeout(Door door) throws IOException {
         for (String[] wish : new String[][] {
             {"X-Request-Timeout", "0"},
@@ -253,7 +253,7 @@ class DeadlineIT extends GatewayTests {
 
     // ---------------------------------------------------------------- remaining time
 
-    @Door.Each
+    @Door.Any
     void backendReceivesItInTheCallersDialect(Door door) throws Exception {
         calls.release();
 
@@ -281,7 +281,7 @@ class DeadlineIT extends GatewayTests {
                 .isBetween(1, 20_000_000);
     }
 
-    @Door.Each
+    @Door.Any
     void isReducedByTheWait(Door door) throws Exception {
         CompletableFuture<TestCaller.Answer> occupant = TestCaller.ask(gateway.port(), door.path("single", "before"));
         HeldCalls.Held first = calls.next();
@@ -374,7 +374,7 @@ class DeadlineIT extends GatewayTests {
         gateway.assertTold(door, "lasting", path, 200, "2xx");
     }
 
-    @Door.Each
+    @Door.Any
     void refusesAStreamWhoseHeadIsLate(Door door) throws IOException {
         String path = door.path("stream", "late");
 

@@ -163,7 +163,7 @@ class ClientLimitsIT {
 
     // ---------------------------------------------------------------- requests
 
-    @Door.Each
+    @Door.Any
     void refusesARequestOverTheLimitOfItsClientOnly(Door door) throws Exception {
         long before = limits().refusedRequests();
         List<RawHttp1Client> greedy = new ArrayList<>();
@@ -194,7 +194,7 @@ class ClientLimitsIT {
         assertThat(greedy.getFirst().get(door.path(BACKEND, "again")).status()).isEqualTo(200);
     }
 
-    @Door.Each
+    @Door.Any
     void countsEachStreamOfAnHttp2Connection(Door door) throws Exception {
         RawHttp2Client greedy = connectHttp2(GREEDY);
         for (int i = 0; i < REQUESTS; i++) {
@@ -220,7 +220,7 @@ class ClientLimitsIT {
         await().until(() -> gateway.bean(Engine.class).inFlight() == requests);
     }
 
-    @Door.Each
+    @Door.Any
     void countsARequestUntilItsDeadline(Door door) throws Exception {
         for (int round = 0; round < 2; round++) {
             RawHttp2Client greedy = connectHttp2(GREEDY);
@@ -236,7 +236,7 @@ class ClientLimitsIT {
         }
     }
 
-    @Door.Each
+    @Door.Any
     void countsTheAddressThatATrustedProxyForwards(Door door) throws Exception {
         String greedy = "X-Forwarded-For: 192.0.2.7\r\n";
         for (int i = 0; i < REQUESTS; i++) {
@@ -268,7 +268,7 @@ class ClientLimitsIT {
         assertThat(next.answer().status()).isEqualTo(429);
     }
 
-    @Door.Each
+    @Door.Any
     void countsAWebSocketUntilItIsClosed(Door door) throws Exception {
         backend.behave((request, conversation) -> {
             TestWebSocket.accept(request, conversation).next();

@@ -56,7 +56,7 @@ class StallingCallersIT extends GatewayTests {
         await().until(() -> backend.connections() == 0);
     }
 
-    @Door.Each
+    @Door.Any
     void isRefusedWhenItsSlowBodyExceedsTheDeadline(Door door) throws Exception {
         backend.behave(TestBackend.ECHO);
         String path = door.path(BRIEF, "crawling");
@@ -128,7 +128,7 @@ class StallingCallersIT extends GatewayTests {
      * Over HTTP/2: the backend completes responses that fit into the buffers, and only the window holds them
      * back.
      */
-    @Door.Each
+    @Door.Any
     void isResetWhenItGivesNoFlowControlWindow(Door door) throws Exception {
         backend.behave((request, conversation) -> {
             String target = request.target();
@@ -167,7 +167,7 @@ class StallingCallersIT extends GatewayTests {
     }
 
     /** Reads often enough for the idle timeout, but far below the minimum rate. */
-    @Door.Each
+    @Door.Any
     void isResetWhenItReadsAByteFromTimeToTime(Door door) throws Exception {
         backend.behave(StallingCallersIT::answerWithoutEnd);
         String path = door.path(STREAM, "crawling");
@@ -203,7 +203,7 @@ class StallingCallersIT extends GatewayTests {
     }
 
     /** A refusal has no exchange, or none any more. */
-    @Door.Each
+    @Door.Any
     void isResetWhenItDoesNotReadARefusal(Door door) throws Exception {
         List<String> paths = List.of(door.path(BACKEND, "refused"), "/nowhere/" + door, "/%5C/" + door);
         List<String> refusals = List.of("headers 1 400", "headers 3 404", "headers 5 400");
@@ -220,7 +220,7 @@ class StallingCallersIT extends GatewayTests {
         gateway.assertTold(door, BACKEND, paths.getFirst(), 400, "bad-request");
     }
 
-    @Door.Each
+    @Door.Any
     void isResetWhenItsSlowReadingExceedsTheDeadline(Door door) throws Exception {
         backend.behave(StallingCallersIT::answerWithoutEnd);
         String path = door.path(BRIEF, "sipping");

@@ -132,7 +132,7 @@ class DryRunIT {
         return wouldRefuse(backend, reason) - before.getOrDefault(reason, 0L);
     }
 
-    @Door.Each
+    @Door.Any
     void countsRefusalsOfTheBulkheadAndAdmits(Door door) {
         recordCounts("bulkhead", "bulkhead-full", "queue-timeout");
 
@@ -152,7 +152,7 @@ class DryRunIT {
         assertThat(countedSince("bulkhead", "queue-timeout")).isZero();
     }
 
-    @Door.Each
+    @Door.Any
     void countsTimeoutsOfTheQueue(Door door) {
         recordCounts("queue", "bulkhead-full", "queue-timeout");
 
@@ -163,7 +163,7 @@ class DryRunIT {
         assertServed(answers);
     }
 
-    @Door.Each
+    @Door.Any
     void countsStreamsOverTheirLimit(Door door) {
         recordCounts("streams", "bulkhead-full");
 
@@ -174,7 +174,7 @@ class DryRunIT {
         assertServed(answers);
     }
 
-    @Door.Each
+    @Door.Any
     void countsRefusalsOfABreakerThatStillOpensAndCloses(Door door) {
         recordCounts("breaker", "circuit-open");
         CircuitBreaker breaker = gateway.backend("breaker").health().resilience4j();
@@ -196,7 +196,7 @@ class DryRunIT {
         assertThat(countedSince("breaker", "circuit-open")).isEqualTo(soFar);
     }
 
-    @Door.Each
+    @Door.Any
     void countsAnExceededDeadlineOnce(Door door) {
         recordCounts("deadline", "deadline-exceeded");
 
@@ -210,7 +210,7 @@ class DryRunIT {
         assertThat(countedSince("deadline", "deadline-exceeded")).isEqualTo(1);
     }
 
-    @Door.Each
+    @Door.Any
     void enforcesTheCallersDeadlineEvenIfTheConfiguredOneOnlyCounts(Door door) throws IOException {
         TestCaller.Answer answer =
                 TestCaller.get(gateway.port(), door.path("deadline", "1"), "X-Request-Timeout: 60ms");
@@ -219,7 +219,7 @@ class DryRunIT {
         assertThat(answer.reason()).isEqualTo("deadline-exceeded");
     }
 
-    @Door.Each
+    @Door.Any
     void refusesAsSoonAsAnOperatorEnforcesTheBulkhead(Door door) {
         LiveConfiguration live = gateway.bean(LiveConfiguration.class);
         List<CompletableFuture<TestCaller.Answer>> answers = send(door, "bulkhead", 4);

@@ -86,7 +86,7 @@ class Http2SlowCallersIT {
         await().until(() -> gateway.bean(Engine.class).readAheadBytes() == 0);
     }
 
-    @Door.Each
+    @Door.Any
     void streamsOfOneConnectionTakeNoPermitWhileTheyUpload(Door door) throws IOException {
         RawHttp2Client client = connect();
         for (int i = 0; i < SLOW_STREAMS; i++) {
@@ -98,7 +98,7 @@ class Http2SlowCallersIT {
         finishUploads(SMALL_BODY);
     }
 
-    @Door.Each
+    @Door.Any
     void connectionsTakeNoPermitWhileTheyUpload(Door door) throws IOException {
         for (int i = 0; i < SLOW_CONNECTIONS; i++) {
             startUpload(connect(), 1, door, SMALL_BODY);
@@ -108,7 +108,7 @@ class Http2SlowCallersIT {
         finishUploads(SMALL_BODY);
     }
 
-    @Door.Each
+    @Door.Any
     void streamsMoveToTheStreamsIfTheirBodiesAreLargerThanIsReadAhead(Door door) throws IOException {
         int streams = 12;
         RawHttp2Client client = connect();
@@ -123,7 +123,7 @@ class Http2SlowCallersIT {
     }
 
     /** A backend that does not read its requests must not hold up the requests for others. */
-    @Door.Each
+    @Door.Any
     void uploadsToAHungBackendHoldUpNoOtherStreamOfTheConnection(Door door) throws IOException {
         int streams = 4;
         RawHttp2Client client = connect();

@@ -74,7 +74,7 @@ class Http2WebSocketIT {
 
     // ---------------------------------------------------------------- broken protocol
 
-    @Door.Each
+    @Door.Any
     void closesTheCallersSideAsABadGatewayIfTheBackendBreaksTheProtocol(Door door) throws Exception {
         backend.behave(stream -> {
             TestWebSocket socket = stream.accept();
@@ -89,7 +89,7 @@ class Http2WebSocketIT {
         assertThat(backendEvent()).as("RFC 6455, 7.1.7").startsWith("close 1002");
     }
 
-    @Door.Each
+    @Door.Any
     void failsAWebSocketWhoseBackendSendsACloseFrameWithReservedBits(Door door) throws Exception {
         backend.behave(stream -> {
             TestWebSocket socket = stream.accept();
@@ -103,7 +103,7 @@ class Http2WebSocketIT {
         assertThat(backendEvent()).startsWith("close 1002");
     }
 
-    @Door.Each
+    @Door.Any
     void tellsTheBackendThatTheCallerHasBrokenTheProtocol(Door door) throws Exception {
         greet();
         try (TestCaller caller = TestCaller.to(gateway.port())) {
@@ -117,18 +117,18 @@ class Http2WebSocketIT {
 
     // ---------------------------------------------------------------- broken off
 
-    @Door.Each
+    @Door.Any
     void closesTheCallersSideIfTheBackendResetsTheStream(Door door) throws Exception {
         assertBadGateway(door, "reset", stream -> stream.reset(Http2Error.CANCEL));
     }
 
     /** An orderly end of the stream, but without a close frame. */
-    @Door.Each
+    @Door.Any
     void closesTheCallersSideIfTheBackendEndsTheStream(Door door) throws Exception {
         assertBadGateway(door, "ended", TestHttp2Backend.Stream::end);
     }
 
-    @Door.Each
+    @Door.Any
     void closesTheCallersSideIfTheBackendsConnectionCloses(Door door) throws Exception {
         assertBadGateway(door, "disconnected", TestHttp2Backend.Stream::disconnect);
     }
@@ -148,7 +148,7 @@ class Http2WebSocketIT {
         gateway.logged(path);
     }
 
-    @Door.Each
+    @Door.Any
     void closesTheBackendsSideIfTheCallerBreaksOff(Door door) throws Exception {
         greet();
         String path = door.path(BACKEND, "left");
@@ -161,7 +161,7 @@ class Http2WebSocketIT {
     }
 
     /** The end of the stream overtakes neither the messages before it nor the close frame. */
-    @Door.Each
+    @Door.Any
     void passesEverythingThatTheBackendSendsBeforeTheEndOfTheStream(Door door) throws Exception {
         int messages = 300;
         backend.behave(stream -> {
@@ -183,7 +183,7 @@ class Http2WebSocketIT {
         gateway.assertTold(door, BACKEND, path, 101, "1xx");
     }
 
-    @Door.Each
+    @Door.Any
     void opensAWebSocketWhoseBackendChoosesNoSubprotocol(Door door) throws Exception {
         greet();
         try (TestCaller caller = TestCaller.to(gateway.port())) {
@@ -198,7 +198,7 @@ class Http2WebSocketIT {
     }
 
     /** RFC 6455, 4.1: such a WebSocket must fail. The caller must not receive the backend's 200. */
-    @Door.Each
+    @Door.Any
     void opensNoWebSocketWhoseBackendChoosesASubprotocolThatTheCallerDidNotOffer(Door door) throws Exception {
         backend.behave(stream -> stream.accept("three"));
         for (String[] offered : new String[][] {{}, {"Sec-WebSocket-Protocol: one, two"}}) {
@@ -209,7 +209,7 @@ class Http2WebSocketIT {
         }
     }
 
-    @Door.Each
+    @Door.Any
     void passesOnARefusalThatEndsTheStream(Door door) throws Exception {
         backend.behave(stream -> stream.answer(403));
         try (TestCaller caller = TestCaller.to(gateway.port())) {
@@ -220,7 +220,7 @@ class Http2WebSocketIT {
 
     // ---------------------------------------------------------------- GOAWAY
 
-    @Door.Each
+    @Door.Any
     void goesOnAfterAGoawayUntilItEnds(Door door) throws Exception {
         CountDownLatch leaving = new CountDownLatch(1);
         backend.behave(stream -> {

@@ -96,7 +96,7 @@ class SlowCallersIT {
         await().until(() -> gateway.bean(Engine.class).readAheadBytes() == 0);
     }
 
-    @Door.Each
+    @Door.Any
     void takeNoPermitWhileTheyUpload(Door door) throws IOException {
         startUploads(SLOW_CALLERS, door.path(FEW, "upload"), SMALL_BODY);
         assertThat(gateway.backend(FEW).bulkhead().inUse()).isZero();
@@ -109,7 +109,7 @@ class SlowCallersIT {
     }
 
     /** Any caller can send these fields, to any backend. */
-    @Door.Each
+    @Door.Any
     void takeNoPermitByWhatTheyClaim(Door door) throws IOException {
         for (String field : List.of("Content-Type: application/grpc", "Expect: 100-continue")) {
             startUploads(SLOW_CALLERS, door.path(FEW, "upload"), SMALL_BODY, field);
@@ -123,7 +123,7 @@ class SlowCallersIT {
         }
     }
 
-    @Door.Each
+    @Door.Any
     void moveToTheStreamsIfTheirBodyIsLargerThanIsReadAhead(Door door) throws IOException {
         startUploads(SLOW_CALLERS, door.path(FEW, "upload"), LARGE_BODY);
         // A call takes its place among the streams before it returns its permit.
@@ -137,7 +137,7 @@ class SlowCallersIT {
                 .isZero();
     }
 
-    @Door.Each
+    @Door.Any
     void moveToTheStreamsIfTheyDoNotReadTheirAnswers(Door door) throws IOException {
         int readers = 8;
         startReaders(readers, door.path(FEW, "large"));
@@ -149,7 +149,7 @@ class SlowCallersIT {
     }
 
     /** Three times as many as the streams have room for: they would hold the permits for a while. */
-    @Door.Each
+    @Door.Any
     void endIfTheyFillTheStreamsAndThePermits(Door door) throws IOException {
         startReaders(3 * FEW_PERMITS, door.path(CROWDED, "large"));
         await().until(() -> gateway.backend(CROWDED).streams().inUse() == FEW_PERMITS);
@@ -161,7 +161,7 @@ class SlowCallersIT {
     }
 
     /** The time of the callers must not raise the time that the backend seems to take. */
-    @Door.Each
+    @Door.Any
     void causeNoRefusalForWantOfTimeAtTheDefaults(Door door) throws IOException {
         long heldNanos = Long.MAX_VALUE;
         for (int round = 0; round < 2; round++) {

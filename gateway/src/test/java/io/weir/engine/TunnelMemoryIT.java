@@ -53,7 +53,7 @@ class TunnelMemoryIT extends OneBackendTests {
         super.nothingIsHeld();
     }
 
-    @Door.Each
+    @Door.Any
     void whileTheCallerReadsNothing(Door door) throws IOException {
         backend.behave((request, conversation) -> sendForEver(TestWebSocket.accept(request, conversation)));
         long before = PlatformDependent.usedDirectMemory();
@@ -65,7 +65,7 @@ class TunnelMemoryIT extends OneBackendTests {
         assertThat(heldBytes(before)).isLessThan(MOST_BYTES);
     }
 
-    @Door.Each
+    @Door.Any
     void whileTheBackendReadsNothing(Door door) throws IOException {
         CountDownLatch isOver = new CountDownLatch(1);
         backend.behave((request, conversation) -> {

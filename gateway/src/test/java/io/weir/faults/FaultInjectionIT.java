@@ -121,7 +121,7 @@ class FaultInjectionIT {
                 .sum();
     }
 
-    @Door.Each
+    @Door.Any
     void answersWithAStatusAndSaysThatItIsInjected(Door door) throws Exception {
         double before = injected("orders", "abort");
         int requests = backend.requests();
@@ -147,7 +147,7 @@ class FaultInjectionIT {
         assertThat(backend.requests()).as("nothing is sent").isEqualTo(requests);
     }
 
-    @Door.Each
+    @Door.Any
     void losesTheConnection(Door door) throws Exception {
         inject("{'route':'" + door.id("orders") + "','fault':'reset','duration':'30s'}");
 
@@ -177,7 +177,7 @@ class FaultInjectionIT {
     }
 
     /** Nothing of a small answer has reached the caller, so it gets a refusal. */
-    @Door.Each
+    @Door.Any
     void refusesASmallAnswerThatBreaksOff(Door door) throws Exception {
         inject("{'backend':'orders','fault':'truncate','afterBytes':2,'duration':'30s'}");
 
@@ -185,7 +185,7 @@ class FaultInjectionIT {
         gateway.assertFed("orders", 1, 1, 0);
     }
 
-    @Door.Each
+    @Door.Any
     void delaysTheRequestsWithAHeaderOnly(Door door) throws Exception {
         inject("{'backend':'orders','fault':'latency','latency':'300ms','header':'x-chaos','value':'1',"
                 + "'duration':'30s'}");
@@ -229,7 +229,7 @@ class FaultInjectionIT {
                 == 200);
     }
 
-    @Door.Each
+    @Door.Any
     void actsOnTheCallsOfOneInstance(Door door) throws Exception {
         inject("{'backend':'replicas','instance':'127.0.0.1:" + replica.port() + "','fault':'reset','duration':'30s'}");
         double before = injected("replicas", "reset");
@@ -245,7 +245,7 @@ class FaultInjectionIT {
         assertThat(replica.requests()).isEqualTo(requests);
     }
 
-    @Door.Each
+    @Door.Any
     void answersAHandshake(Door door) throws Exception {
         inject("{'backend':'orders','fault':'abort','status':429,'duration':'30s'}");
 
@@ -255,7 +255,7 @@ class FaultInjectionIT {
         }
     }
 
-    @Door.Each
+    @Door.Any
     void answersGrpcCallersWithAStatus(Door door) throws Exception {
         inject("{'backend':'orders','fault':'abort','status':503,'duration':'30s'}");
 

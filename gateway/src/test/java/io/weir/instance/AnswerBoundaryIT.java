@@ -120,7 +120,7 @@ class AnswerBoundaryIT extends OneBackendTests {
         gateway.assertFed(ORDERS, 2 * ROUNDS, 0, 0);
     }
 
-    @Door.Each
+    @Door.Any
     void closesAnIdleConnectionOnWhichBytesArrive(Door door) throws IOException {
         backend.behave((request, conversation) -> {
             conversation.answer(200, request.target());

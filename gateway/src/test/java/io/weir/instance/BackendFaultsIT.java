@@ -104,7 +104,7 @@ class BackendFaultsIT {
         assertRefusedAndRecorded(door, fault.name(), fault.reason());
     }
 
-    @Door.Each
+    @Door.Any
     void refusesTheCallerIfTheBackendUpgradesWithoutARequest(Door door) throws IOException {
         backend.behave((request, conversation) -> conversation.write(
                 "HTTP/1.1 101 Switching Protocols\r\nUpgrade: nonsense\r\nConnection: Upgrade\r\n\r\n"));
@@ -126,7 +126,7 @@ class BackendFaultsIT {
         await().atMost(TestGateway.PATIENCE).until(() -> backend.connections() == 0);
     }
 
-    @Door.Each
+    @Door.Any
     void refusesWithConnectFailedIfThePortIsClosed(Door door) throws IOException {
         String path = door.path("refusing", "1");
 
@@ -141,7 +141,7 @@ class BackendFaultsIT {
         gateway.assertNeighbourUnharmed();
     }
 
-    @Door.Each
+    @Door.Any
     void refusesWithConnectTimeoutIfTheHandshakeIsNotAnswered(Door door) throws IOException {
         String path = door.path("silent", "1");
 
@@ -183,7 +183,7 @@ class BackendFaultsIT {
 
     // ---------------------------------------------------------------- the backend's own errors
 
-    @Door.Each
+    @Door.Any
     void forwardsErrorsUnchangedUntilTheBreakerOpens(Door door) throws IOException {
         backend.behave((request, conversation) -> conversation.write("HTTP/1.1 503 Tired\r\nX-Why: tired\r\n"
                 + "Retry-After: 7\r\nContent-Type: text/tired\r\nContent-Length: 6\r\n\r\nsleepy"));
@@ -223,7 +223,7 @@ class BackendFaultsIT {
         gateway.assertNeighbourUnharmed();
     }
 
-    @Door.Each
+    @Door.Any
     void countsNoOtherStatusAsFailure(Door door) throws IOException {
         for (int status : new int[] {201, 302, 400, 401, 404, 409, 422, 429, 499, 501, 505, 599}) {
             backend.behave((request, conversation) -> conversation.answer(status, "its own"));
@@ -259,7 +259,7 @@ class BackendFaultsIT {
         gateway.assertFed(BACKEND, 2, 0, 0);
     }
 
-    @Door.Each
+    @Door.Any
     void forwardsAnAnswerThatEndsWithItsConnection(Door door) throws IOException {
         backend.behave((request, conversation) -> {
             conversation.write("HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\n\r\nuntil the end");
@@ -279,7 +279,7 @@ class BackendFaultsIT {
         gateway.assertFed(BACKEND, 2, 0, 0);
     }
 
-    @Door.Each
+    @Door.Any
     void usesAnotherConnectionAfterTheBackendHasClosedOne(Door door) throws IOException {
         backend.behave((request, conversation) -> {
             conversation.write("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok");
@@ -300,7 +300,7 @@ class BackendFaultsIT {
         gateway.assertFed(BACKEND, used + 3, 0, 0);
     }
 
-    @Door.Each
+    @Door.Any
     void usesNoConnectionThatTheBackendHasClosedWhenIdle(Door door) throws IOException {
         backend.behave((request, conversation) -> {
             conversation.answer(200, "ok");
@@ -316,7 +316,7 @@ class BackendFaultsIT {
         gateway.assertFed(BACKEND, 5, 0, 0);
     }
 
-    @Door.Each
+    @Door.Any
     void reusesItsConnections(Door door) throws IOException {
         backend.behave(TestBackend.ECHO);
         TestCaller.get(gateway.port(), door.path(BACKEND, "first"));
@@ -391,7 +391,7 @@ class BackendFaultsIT {
         await().atMost(TestGateway.PATIENCE).until(() -> backend.connections() == 0);
     }
 
-    @Door.Each
+    @Door.Any
     void forwardsTheBodyOfARequestWhoseConnectionNamesItsFraming(Door door) throws IOException {
         backend.behave((request, conversation) -> conversation.answer(200, "read " + conversation.drain(request)));
         String framing = "Connection: keep-alive, ";

@@ -71,7 +71,7 @@ class EarlyAnswerIT extends OneBackendTests {
         }
     }
 
-    @Door.Each
+    @Door.Any
     void failsIfTheBackendClosesInTheUploadWithoutAnAnswer(Door door) throws IOException {
         backend.behave((request, conversation) -> {
             conversation.in().read();

@@ -54,7 +54,7 @@ class Http2EarlyAnswerIT extends Http2BackendTests {
         gateway.assertFed(ORDERS, ROUNDS, 0, 0);
     }
 
-    @Door.Each
+    @Door.Any
     void failsIfTheBackendResetsTheUploadWithoutAnAnswer(Door door) throws IOException {
         backend.behave(stream -> {
             stream.awaitBody();

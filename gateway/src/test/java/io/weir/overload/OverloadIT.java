@@ -86,7 +86,7 @@ class OverloadIT extends GatewayTests {
         });
     }
 
-    @Door.Each
+    @Door.Any
     void refusesRequestsAboveTheLimitInFlight(Door door) throws Exception {
         List<CompletableFuture<TestCaller.Answer>> answers = new ArrayList<>();
         for (int i = 0; i < MAX_NORMAL; i++) {
@@ -113,7 +113,7 @@ class OverloadIT extends GatewayTests {
         gateway.assertFed("orders", 1, 0, 0);
     }
 
-    @Door.Each
+    @Door.Any
     void refusesOnAnEventLoopWithAStandingDelayAndServesOnTheOthers(Door door) throws Exception {
         calls.release();
         OverloadGuard guard = gateway.bean(OverloadGuard.class);
@@ -263,7 +263,7 @@ class OverloadIT extends GatewayTests {
                 .count();
     }
 
-    @Door.Each
+    @Door.Any
     void refusesNothingBecauseOfASinglePauseOfAllEventLoops(Door door) throws Exception {
         calls.release();
         List<TestCaller> callers = connect(door);
@@ -341,7 +341,7 @@ class OverloadIT extends GatewayTests {
         }
     }
 
-    @Door.Each
+    @Door.Any
     void refusesWhileMemoryIsAboveTheLimit(Door door) throws Exception {
         calls.release();
         OverloadGuard guard = gateway.bean(OverloadGuard.class);

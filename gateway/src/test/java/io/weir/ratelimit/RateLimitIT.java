@@ -113,7 +113,7 @@ class RateLimitIT extends OneBackendTests {
                 .isEqualTo(2);
     }
 
-    @Door.Each
+    @Door.Any
     void countsEachValueOfAHeaderField(Door door) throws IOException {
         assertThat(get(door, "key", "1", "X-Api-Key: a").status()).isEqualTo(200);
         assertThat(get(door, "key", "2", "X-Api-Key: a").status()).isEqualTo(429);
@@ -124,7 +124,7 @@ class RateLimitIT extends OneBackendTests {
                 .isEqualTo(429);
     }
 
-    @Door.Each
+    @Door.Any
     void limitsHttp2(Door door) {
         HttpClient caller =
                 HttpClient.create().protocol(HttpProtocol.H2C).baseUrl("http://127.0.0.1:" + gateway.port());
@@ -140,7 +140,7 @@ class RateLimitIT extends OneBackendTests {
         gateway.assertTold(door, "h2", door.path("h2", "2"), 429, "rate-limited");
     }
 
-    @Door.Each
+    @Door.Any
     void answersGrpcCallersWithResourceExhausted(Door door) {
         HttpClient caller = HttpClient.create()
                 .protocol(HttpProtocol.H2C)
@@ -163,7 +163,7 @@ class RateLimitIT extends OneBackendTests {
                 .block(PATIENCE));
     }
 
-    @Door.Each
+    @Door.Any
     void refusesBeforeTheBodyIsSent(Door door) throws IOException {
         get(door, "upload", "1");
         try (TestCaller caller = TestCaller.to(gateway.port())) {
@@ -172,7 +172,7 @@ class RateLimitIT extends OneBackendTests {
         }
     }
 
-    @Door.Each
+    @Door.Any
     void countsAHandshakeOnce(Door door) throws IOException {
         try (TestCaller caller = TestCaller.to(gateway.port());
                 TestCaller late = TestCaller.to(gateway.port())) {
@@ -186,7 +186,7 @@ class RateLimitIT extends OneBackendTests {
         }
     }
 
-    @Door.Each
+    @Door.Any
     void letsAFallbackReplaceTheRefusalIfItsReasonsSaySo(Door door) throws IOException {
         get(door, "instead", "1");
         TestCaller.Answer answer = get(door, "instead", "2");
@@ -196,7 +196,7 @@ class RateLimitIT extends OneBackendTests {
         assertThat(answer.header("ratelimit")).startsWith("\"default\";r=0;t=3");
     }
 
-    @Door.Each
+    @Door.Any
     void onlyCountsIfItIsNotEnforced(Door door) throws IOException {
         double before = wouldRefuse();
         TestCaller.Answer first = get(door, "tried", "1");
@@ -220,14 +220,14 @@ class RateLimitIT extends OneBackendTests {
                 .sum();
     }
 
-    @Door.Each
+    @Door.Any
     void tellsNothingOnARouteWithoutALimit(Door door) throws IOException {
         TestCaller.Answer answer = get(door, "open", "1");
         assertThat(answer.header("ratelimit")).isEqualTo("\"daily\";r=7");
         assertThat(answer.header("ratelimit-policy")).isNull();
     }
 
-    @Door.Each
+    @Door.Any
     void keepsTheStateOfUnchangedLimitsInAReload(Door door) throws IOException {
         String before = Files.readString(gateway.file());
         get(door, "stays", "1");

@@ -248,7 +248,7 @@ class ReloadIT {
         return "bulkhead: { max-concurrent-calls: " + calls + ", scope: " + scope + " }";
     }
 
-    @Door.Each
+    @Door.Any
     void usesANewPoolForANewAddress(Door door) {
         assertThat(get(door).text()).isEqualTo(door.path("orders", "1"));
         Backend before = gateway.backend("orders");
@@ -263,7 +263,7 @@ class ReloadIT {
         await().until(() -> backend.connections() == 0);
     }
 
-    @Door.Each
+    @Door.Any
     void addsAndRemovesARoute(Door door) {
         String without = """
                 weir: { reload: { watch: false }, backends: { orders: { uri: "%s" } } }
@@ -341,7 +341,7 @@ class ReloadIT {
         assertThat(browse(door)).isEqualTo(without);
     }
 
-    @Door.Each
+    @Door.Any
     void answersEveryCallWhileCorsAndCompressionChange(Door door) {
         backend.behave(ANSWERS_PAGE);
         AtomicBoolean isDone = new AtomicBoolean();
@@ -483,7 +483,7 @@ class ReloadIT {
 
     // ---------------------------------------------------------------- requests in flight
 
-    @Door.Each
+    @Door.Any
     void admitsWaitingCallsAfterTheLimitGrows(Door door) throws Exception {
         backend.behave(calls);
         List<CompletableFuture<TestCaller.Answer>> answers = List.of(send(door), send(door), send(door), send(door));
@@ -497,7 +497,7 @@ class ReloadIT {
         answers.forEach(answer -> assertThat(answer.join().status()).isEqualTo(200));
     }
 
-    @Door.Each
+    @Door.Any
     void countsPermitsInUseAfterTheLimitShrinks(Door door) throws Exception {
         backend.behave(calls);
         List<CompletableFuture<TestCaller.Answer>> answers = List.of(send(door), send(door), send(door));
@@ -517,7 +517,7 @@ class ReloadIT {
     }
 
     /** The waiting call began with the old address; it goes to the new one. */
-    @Door.Each
+    @Door.Any
     void servesACallThatWaitedForAPermitDuringAnAddressChange(Door door) throws Exception {
         backend.behave(calls);
         List<CompletableFuture<TestCaller.Answer>> answers = List.of(send(door), send(door), send(door));
@@ -535,7 +535,7 @@ class ReloadIT {
         await().until(() -> backend.connections() == 0);
     }
 
-    @Door.Each
+    @Door.Any
     void completesExchangesWithARemovedBackend(Door door) throws Exception {
         backend.behave(calls);
         List<CompletableFuture<TestCaller.Answer>> answers = List.of(send(door), send(door), send(door));
@@ -554,7 +554,7 @@ class ReloadIT {
     }
 
     /** An unanswered handshake, which lasts until its time-out. */
-    @Door.Each
+    @Door.Any
     void endsAHandshakeWithARemovedBackendAtItsTimeout(Door door) {
         try (UnwillingPort silent = UnwillingPort.silent()) {
             reloaded(yaml(backend, PATIENT, "connection: { connect-timeout: 1s }")
@@ -569,7 +569,7 @@ class ReloadIT {
         }
     }
 
-    @Door.Each
+    @Door.Any
     void keepsTheOriginalDeadlineOfAnExchangeInFlight(Door door) throws Exception {
         backend.behave(calls);
         CompletableFuture<TestCaller.Answer> before = send(door);

@@ -109,7 +109,7 @@ class RetryIT extends GatewayTests {
         gateway.assertFed("orders", 2, 1, 0);
     }
 
-    @Door.Each
+    @Door.Any
     void retriesAConfiguredStatusAndForwardsTheLastAnswer(Door door) throws IOException {
         AtomicInteger asked = failing(100, TIRED);
         String path = door.path("orders", "tired");
@@ -124,7 +124,7 @@ class RetryIT extends GatewayTests {
         gateway.assertFed("orders", 3, 3, 0);
     }
 
-    @Door.Each
+    @Door.Any
     void doesNotRetryOtherStatuses(Door door) throws IOException {
         for (int status : new int[] {404, 429, 500}) {
             AtomicInteger asked = failing(100, (request, conversation) -> conversation.answer(status, ""));
@@ -147,7 +147,7 @@ class RetryIT extends GatewayTests {
         assertThat(attempts(door, "orders", path, 502, "connection-lost")).isEqualTo(1);
     }
 
-    @Door.Each
+    @Door.Any
     void retriesARequestThatWasNotSent(Door door) throws IOException {
         String path = door.path("refusing", "unsent");
         try (TestCaller caller = TestCaller.to(gateway.port())) {
@@ -161,7 +161,7 @@ class RetryIT extends GatewayTests {
         gateway.assertFed("refusing", 3, 3, 0);
     }
 
-    @Door.Each
+    @Door.Any
     void doesNotRetryARequestWithABody(Door door) throws IOException {
         AtomicInteger asked = failing(100, (request, conversation) -> {
             conversation.drain(request);
@@ -176,7 +176,7 @@ class RetryIT extends GatewayTests {
         assertThat(attempts(door, "orders", path, 502, "connection-lost")).isEqualTo(1);
     }
 
-    @Door.Each
+    @Door.Any
     void doesNotRetryAfterTheAnswerHasBegun(Door door) throws Exception {
         AtomicInteger asked = failing(100, (request, conversation) -> {
             conversation.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n");
@@ -196,7 +196,7 @@ class RetryIT extends GatewayTests {
 
     // ---------------------------------------------------------------- bounds
 
-    @Door.Each
+    @Door.Any
     void limitsEachAttemptByTheAttemptTimeout(Door door) throws Exception {
         String path = door.path("timed", "hangs-once");
         CompletableFuture<TestCaller.Answer> answer = TestCaller.ask(gateway.port(), path);
@@ -210,7 +210,7 @@ class RetryIT extends GatewayTests {
         gateway.assertFed("orders", 2, 1, 0);
     }
 
-    @Door.Each
+    @Door.Any
     void leavesItsPermitToOthersDuringTheBackoff(Door door) throws Exception {
         AtomicInteger asked = failing(1, TIRED);
         String path = door.path("single", "first");
@@ -226,7 +226,7 @@ class RetryIT extends GatewayTests {
         assertThat(attempts(door, "single", path, 200, "2xx")).isEqualTo(2);
     }
 
-    @Door.Each
+    @Door.Any
     void passesTheAnswerOnIfThereIsNoPermitForTheRetry(Door door) throws Exception {
         CountDownLatch tired = new CountDownLatch(1);
         backend.behave((request, conversation) -> {
@@ -275,7 +275,7 @@ class RetryIT extends GatewayTests {
         assertThat(backend.accepted() - before).as("new connections").isLessThanOrEqualTo(3);
     }
 
-    @Door.Each
+    @Door.Any
     void waitsAsLongAsTheBackendAsksFor(Door door) throws IOException {
         List<Long> askedAt = new CopyOnWriteArrayList<>();
         failing(1, (request, conversation) -> {
@@ -289,7 +289,7 @@ class RetryIT extends GatewayTests {
     }
 
     /** Nothing was sent, so that a second attempt is safe for any method, and needs no policy. */
-    @Door.Each
+    @Door.Any
     void triesAnUnsentRequestOnceMoreWithoutAPolicy(Door door) throws IOException {
         String path = door.path("plain", "unsent");
         assertRefused(TestCaller.get(gateway.port(), path), Reason.CONNECT_FAILED);
@@ -297,7 +297,7 @@ class RetryIT extends GatewayTests {
         gateway.assertFed("refusing", 2, 2, 0);
     }
 
-    @Door.Each
+    @Door.Any
     void doesNotRetryTheGatewaysOwnRefusals(Door door) throws Exception {
         CompletableFuture<TestCaller.Answer> occupant = TestCaller.ask(gateway.port(), door.path("single", "occupies"));
         HeldCalls.Held held = calls.next();
@@ -313,7 +313,7 @@ class RetryIT extends GatewayTests {
         assertThat(occupant.join().status()).isEqualTo(200);
     }
 
-    @Door.Each
+    @Door.Any
     void stopsWhenTheBreakerOpens(Door door) throws IOException {
         AtomicInteger asked = failing(100, TIRED);
         String path = door.path("fragile", "opens");
@@ -327,7 +327,7 @@ class RetryIT extends GatewayTests {
         assertThat(gateway.backend("fragile").health().state()).isEqualTo(State.OPEN);
     }
 
-    @Door.Each
+    @Door.Any
     void addsAtMostTheBudgetsShare(Door door) throws IOException {
         AtomicInteger asked = failing(1000, TIRED);
         double allowed = retries("shared", "allowed");
@@ -344,7 +344,7 @@ class RetryIT extends GatewayTests {
         assertThat(retries("shared", "denied") - denied).isEqualTo(40);
     }
 
-    @Door.Each
+    @Door.Any
     void doesNotRetryWithoutABudget(Door door) throws IOException {
         AtomicInteger asked = failing(100, TIRED);
         double denied = retries("frugal", "denied");
