@@ -178,9 +178,10 @@ public final class FrontDoor implements HttpHandler {
         WeightedGroups.Draw draw = current.weights().isEmpty()
                 ? null
                 : new WeightedGroups.Draw(in.requestHeaders(), () -> callerNetwork(in));
-        RouteTable.Match match = current.table().match(spring, target.path(), draw);
+        RouteTable.Match match = current.table().match(methodOf(in), spring, target.path(), draw);
         if (current.answers().hasCors() && CorsRule.isPreflight(in.method(), in.requestHeaders())) {
-            RouteTable.Match asked = current.table().match(() -> Preflight.asked(spring.get()), target.path(), draw);
+            RouteTable.Match asked =
+                    current.table().match(Preflight.askedMethod(in.requestHeaders()), spring, target.path(), draw);
             if (asked instanceof RouteTable.Compiled(CompiledRoute route)
                     && route.answers().cors() != null) {
                 return Preflight.answer(route, inbound(in, out, target, COMPILED), listener, engine, arrivedAtNanos);
@@ -209,6 +210,10 @@ public final class FrontDoor implements HttpHandler {
             }
             case RouteTable.Other.NONE -> refuse(Refusal.of(Reason.NO_ROUTE, null), inbound(in, out, target, NONE));
         };
+    }
+
+    private static org.springframework.http.HttpMethod methodOf(HttpServerRequest in) {
+        return org.springframework.http.HttpMethod.valueOf(in.method().name());
     }
 
     /** Whether a request is about the server and no resource of it (RFC 9110, 9.3.7). */

@@ -1,5 +1,6 @@
 package io.weir.door;
 
+import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.weir.access.AddressRule;
@@ -33,6 +34,11 @@ final class Preflight {
                 return requested == null ? super.getMethod() : requested;
             }
         };
+    }
+
+    /** The method that the browser will send. */
+    static HttpMethod askedMethod(HttpHeaders preflight) {
+        return HttpMethod.valueOf(preflight.get(HttpHeaderNames.ACCESS_CONTROL_REQUEST_METHOD));
     }
 
     /** Answers a request of the compiled door. */

@@ -32,9 +32,14 @@ public record RouteMatcher(
         List<Predicate<ServerHttpRequest>> others,
         boolean isComplete) {
 
-    boolean matches(Supplier<ServerHttpRequest> request, PathContainer path) {
+    /**
+     * Whether a request matches.
+     *
+     * @param request makes Spring's view of the request, for the other predicates
+     */
+    boolean matches(HttpMethod method, Supplier<ServerHttpRequest> request, PathContainer path) {
         for (Set<HttpMethod> alternatives : methods) {
-            if (!alternatives.contains(request.get().getMethod())) {
+            if (!alternatives.contains(method)) {
                 return false;
             }
         }

@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import org.springframework.http.HttpMethod;
 import org.springframework.http.server.PathContainer;
 import org.springframework.http.server.PathContainer.PathSegment;
 import org.springframework.http.server.reactive.ServerHttpRequest;
@@ -94,12 +95,16 @@ public final class RouteTable {
      * @param request makes Spring's view of the request, for routes that need it
      * @param draw the request's choices in weighted groups; null: there are none
      */
-    Match match(Supplier<ServerHttpRequest> request, String rawPath, WeightedGroups.@Nullable Draw draw) {
+    Match match(
+            HttpMethod method,
+            Supplier<ServerHttpRequest> request,
+            String rawPath,
+            WeightedGroups.@Nullable Draw draw) {
         PathContainer path = PathContainer.parsePath(rawPath);
         for (int index : candidates(path)) {
             Entry entry = entries.get(index);
             if ((draw == null || weights.choose(entry.id, entry.groups, draw))
-                    && entry.matcher.matches(request, path)) {
+                    && entry.matcher.matches(method, request, path)) {
                 return matches.get(index);
             }
         }

@@ -13,7 +13,7 @@ import reactor.netty.http.server.HttpServerResponse;
 
 /**
  * Spring's view of a request and its response, made when it is first used. The compiled door needs it only
- * for predicates other than those of the path. It is a tenth of what a refusal allocates.
+ * for predicates other than Path and Method. It is a tenth of what a refusal allocates.
  *
  * <p>Confined to the event loop of the request.
  */
