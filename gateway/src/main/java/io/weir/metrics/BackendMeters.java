@@ -114,27 +114,27 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
         this.parts = new Parts(maxWaitNanos, instances, retryBudget);
         this.law = law;
         this.scope = scope;
-        this.queueWait = scope.timer(Meters.QUEUE_WAIT, name);
-        this.budgetLeft = scope.timer(Meters.BUDGET_LEFT, name);
-        this.serviceTime = scope.timer(Meters.SERVICE_TIME, name);
+        this.queueWait = scope.timer(BackendMeter.QUEUE_WAIT, name);
+        this.budgetLeft = scope.timer(BackendMeter.BUDGET_LEFT, name);
+        this.serviceTime = scope.timer(BackendMeter.SERVICE_TIME, name);
         for (MoveReason reason : MoveReason.values()) {
-            callsMoved.put(reason, scope.counter(Meters.CALLS_MOVED, name, reason.word()));
+            callsMoved.put(reason, scope.counter(BackendMeter.CALLS_MOVED, name, reason.word()));
         }
-        this.retriesAllowed = scope.counter(Meters.RETRIES, name, "allowed");
-        this.retriesDenied = scope.counter(Meters.RETRIES, name, "denied");
-        scope.gauge(Meters.PERMITS_USED, bulkhead::inUse, name);
-        scope.gauge(Meters.PERMITS_LIMIT, bulkhead::maxConcurrentCalls, name);
-        scope.gauge(Meters.PERMITS_FLOORED, () -> isFloored ? 1 : 0, name);
-        scope.gauge(Meters.QUEUE_LENGTH, bulkhead::queued, name);
+        this.retriesAllowed = scope.counter(BackendMeter.RETRIES, name, "allowed");
+        this.retriesDenied = scope.counter(BackendMeter.RETRIES, name, "denied");
+        scope.gauge(BackendMeter.PERMITS_USED, bulkhead::inUse, name);
+        scope.gauge(BackendMeter.PERMITS_LIMIT, bulkhead::maxConcurrentCalls, name);
+        scope.gauge(BackendMeter.PERMITS_FLOORED, () -> isFloored ? 1 : 0, name);
+        scope.gauge(BackendMeter.QUEUE_LENGTH, bulkhead::queued, name);
         for (Priority priority : Priority.values()) {
-            scope.gauge(Meters.QUEUE_WAITING, () -> bulkhead.queued(priority), name, priority.word());
+            scope.gauge(BackendMeter.QUEUE_WAITING, () -> bulkhead.queued(priority), name, priority.word());
         }
-        scope.gauge(Meters.QUEUE_CAPACITY, bulkhead::queueCapacity, name);
-        scope.gauge(Meters.QUEUE_WAIT_LIMIT, () -> parts.maxWaitNanos() / NANOS_PER_SECOND, name);
-        scope.gauge(Meters.STREAMS_USED, streams::inUse, name);
-        scope.gauge(Meters.STREAMS_LIMIT, streams::maxConcurrentCalls, name);
-        scope.gauge(Meters.ADDRESSES_STALE, this::staleSeconds, name);
-        scope.gauge(Meters.RETRY_BUDGET, () -> parts.retryBudget().available(), name);
+        scope.gauge(BackendMeter.QUEUE_CAPACITY, bulkhead::queueCapacity, name);
+        scope.gauge(BackendMeter.QUEUE_WAIT_LIMIT, () -> parts.maxWaitNanos() / NANOS_PER_SECOND, name);
+        scope.gauge(BackendMeter.STREAMS_USED, streams::inUse, name);
+        scope.gauge(BackendMeter.STREAMS_LIMIT, streams::maxConcurrentCalls, name);
+        scope.gauge(BackendMeter.ADDRESSES_STALE, this::staleSeconds, name);
+        scope.gauge(BackendMeter.RETRY_BUDGET, () -> parts.retryBudget().available(), name);
         breakerGauges(health);
         poolGauges();
         this.instanceMeters = new InstanceMeters(scope, name);
@@ -180,23 +180,27 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
     private void breakerGauges(Health health) {
         for (String state : BREAKER_STATES) {
             scope.gauge(
-                    Meters.BREAKER_STATE, () -> state.equals(Health.stateWord(health.state())) ? 1 : 0, name, state);
+                    BackendMeter.BREAKER_STATE,
+                    () -> state.equals(Health.stateWord(health.state())) ? 1 : 0,
+                    name,
+                    state);
         }
-        scope.gauge(Meters.BREAKER_FORCED, () -> health.isForced() ? 1 : 0, name);
-        scope.gauge(Meters.BREAKER_ENFORCED, () -> health.settings().breaker().enforce() ? 1 : 0, name);
-        scope.gauge(Meters.BREAKER_PROBES, health.probes()::underWay, name);
-        scope.gauge(Meters.CALLS_OVERDUE, health::overdue, name);
+        scope.gauge(BackendMeter.BREAKER_FORCED, () -> health.isForced() ? 1 : 0, name);
+        scope.gauge(
+                BackendMeter.BREAKER_ENFORCED, () -> health.settings().breaker().enforce() ? 1 : 0, name);
+        scope.gauge(BackendMeter.BREAKER_PROBES, health.probes()::underWay, name);
+        scope.gauge(BackendMeter.CALLS_OVERDUE, health::overdue, name);
     }
 
     private void poolGauges() {
-        scope.gauge(Meters.POOL_CONNECTIONS, () -> parts.sum(Pool::acquired), name, "acquired");
-        scope.gauge(Meters.POOL_CONNECTIONS, () -> parts.sum(Pool::idle), name, "idle");
-        scope.gauge(Meters.POOL_PENDING, () -> parts.sum(Pool::pending), name);
-        scope.gauge(Meters.POOL_LIMIT, () -> parts.sum(Pool::maxConnections), name);
+        scope.gauge(BackendMeter.POOL_CONNECTIONS, () -> parts.sum(Pool::acquired), name, "acquired");
+        scope.gauge(BackendMeter.POOL_CONNECTIONS, () -> parts.sum(Pool::idle), name, "idle");
+        scope.gauge(BackendMeter.POOL_PENDING, () -> parts.sum(Pool::pending), name);
+        scope.gauge(BackendMeter.POOL_LIMIT, () -> parts.sum(Pool::maxConnections), name);
         for (Violations.Kind kind : Violations.Kind.values()) {
             // All pools of a backend count together.
             scope.counter(
-                    Meters.BACKEND_VIOLATIONS,
+                    BackendMeter.BACKEND_VIOLATIONS,
                     () -> parts.instances().first().pool().violations().count(kind),
                     name,
                     kind.word());
@@ -204,30 +208,30 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
     }
 
     private void limitMeters(LimitInForce shown) {
-        scope.gauge(Meters.LIMIT, () -> shown.limit().value(), name);
-        scope.gauge(Meters.LIMIT_MIN, shown::min, name);
-        scope.gauge(Meters.LIMIT_MAX, shown::max, name);
+        scope.gauge(BackendMeter.LIMIT, () -> shown.limit().value(), name);
+        scope.gauge(BackendMeter.LIMIT_MIN, shown::min, name);
+        scope.gauge(BackendMeter.LIMIT_MAX, shown::max, name);
         for (Limit.Change reason : Limit.Change.LEARNT) {
-            scope.counter(Meters.LIMIT_CHANGES, () -> shown.changes(reason), name, reason.word());
+            scope.counter(BackendMeter.LIMIT_CHANGES, () -> shown.changes(reason), name, reason.word());
         }
-        scope.gauge(Meters.LIMIT_BASE_LATENCY, () -> shown.beliefs().baseLatencyNanos() / NANOS_PER_SECOND, name);
-        scope.gauge(Meters.LIMIT_ANSWER_RATE, () -> shown.beliefs().answersPerSecond(), name);
-        scope.gauge(Meters.LIMIT_UTILISATION, () -> shown.beliefs().utilisation(), name);
+        scope.gauge(BackendMeter.LIMIT_BASE_LATENCY, () -> shown.beliefs().baseLatencyNanos() / NANOS_PER_SECOND, name);
+        scope.gauge(BackendMeter.LIMIT_ANSWER_RATE, () -> shown.beliefs().answersPerSecond(), name);
+        scope.gauge(BackendMeter.LIMIT_UTILISATION, () -> shown.beliefs().utilisation(), name);
     }
 
     private void lawGauges(Supplier<LittlesLaw.Figures> shown) {
-        scope.gauge(Meters.LAW_ARRIVAL_RATE, () -> shown.get().arrivalRate(), name);
-        scope.gauge(Meters.LAW_SERVICE_TIME, () -> shown.get().serviceNanos() / NANOS_PER_SECOND, name);
-        scope.gauge(Meters.LAW_WAITING_TIME, () -> shown.get().waitingNanos() / NANOS_PER_SECOND, name);
-        scope.gauge(Meters.LAW_ACTIVE_CALLS, () -> shown.get().activeCalls(), name);
-        scope.gauge(Meters.LAW_WAITING_RATIO, () -> shown.get().waitingShare(), name);
-        scope.gauge(Meters.LAW_UNCONGESTED_TIME, () -> shown.get().uncongestedNanos() / NANOS_PER_SECOND, name);
-        scope.gauge(Meters.LAW_SUGGESTED_LIMIT, () -> shown.get().suggestedLimit(), name);
+        scope.gauge(BackendMeter.LAW_ARRIVAL_RATE, () -> shown.get().arrivalRate(), name);
+        scope.gauge(BackendMeter.LAW_SERVICE_TIME, () -> shown.get().serviceNanos() / NANOS_PER_SECOND, name);
+        scope.gauge(BackendMeter.LAW_WAITING_TIME, () -> shown.get().waitingNanos() / NANOS_PER_SECOND, name);
+        scope.gauge(BackendMeter.LAW_ACTIVE_CALLS, () -> shown.get().activeCalls(), name);
+        scope.gauge(BackendMeter.LAW_WAITING_RATIO, () -> shown.get().waitingShare(), name);
+        scope.gauge(BackendMeter.LAW_UNCONGESTED_TIME, () -> shown.get().uncongestedNanos() / NANOS_PER_SECOND, name);
+        scope.gauge(BackendMeter.LAW_SUGGESTED_LIMIT, () -> shown.get().suggestedLimit(), name);
     }
 
     @Override
     public void dispatched(Priority priority, long queueNanos, long leftNanos) {
-        count(Meters.PERMITS_GRANTED, granted, priority.rank(), priority.word(), null);
+        count(BackendMeter.PERMITS_GRANTED, granted, priority.rank(), priority.word(), null);
         queueWait.record(queueNanos, TimeUnit.NANOSECONDS);
         budgetLeft.record(leftNanos, TimeUnit.NANOSECONDS);
     }
@@ -249,19 +253,19 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
 
     @Override
     public void wouldRefuse(Reason reason) {
-        count(Meters.WOULD_REFUSE, wouldRefuse, ExchangeOutcomes.index(reason), reason.word(), null);
+        count(BackendMeter.WOULD_REFUSE, wouldRefuse, ExchangeOutcomes.index(reason), reason.word(), null);
     }
 
     @Override
     @SuppressWarnings("EnumOrdinal") // An index into an array of the same process; never stored.
     public void faultInjected(FaultType type) {
-        count(Meters.FAULTS_INJECTED, faults, type.ordinal(), type.word(), null);
+        count(BackendMeter.FAULTS_INJECTED, faults, type.ordinal(), type.word(), null);
     }
 
     /** Counts an exchange with this backend that was shed. */
     void shed(Reason reason, Priority priority) {
         int index = ExchangeOutcomes.index(reason) * PRIORITIES + priority.rank();
-        count(Meters.SHED, shed, index, reason.word(), priority.word());
+        count(BackendMeter.SHED, shed, index, reason.word(), priority.word());
         if (reason.isBulkheads()) {
             onRejected.run();
         }

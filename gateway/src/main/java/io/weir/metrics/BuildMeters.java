@@ -12,6 +12,6 @@ public final class BuildMeters {
      * @param java the version of Java
      */
     public static void show(MeterBook book, String version, String java) {
-        book.open().gauge(Meters.BUILD, () -> 1, version, java);
+        book.open().gauge(GatewayMeter.BUILD, () -> 1, version, java);
     }
 }

@@ -40,9 +40,9 @@ public final class CertificateMeters {
         private volatile boolean isRefused;
 
         Rotations(MeterScope scope, String bundle) {
-            this.applied = scope.counter(Meters.TLS_ROTATIONS, bundle, "applied");
-            this.refused = scope.counter(Meters.TLS_ROTATIONS, bundle, "refused");
-            scope.gauge(Meters.TLS_REFUSED, () -> isRefused ? 1 : 0, bundle);
+            this.applied = scope.counter(GatewayMeter.TLS_ROTATIONS, bundle, "applied");
+            this.refused = scope.counter(GatewayMeter.TLS_ROTATIONS, bundle, "refused");
+            scope.gauge(GatewayMeter.TLS_REFUSED, () -> isRefused ? 1 : 0, bundle);
         }
     }
 
@@ -50,7 +50,7 @@ public final class CertificateMeters {
     public synchronized void show(String bundle, List<Expiry> expiries) {
         MeterScope scope = book.open();
         expiries.forEach(expiry -> scope.gauge(
-                Meters.TLS_EXPIRES_AT,
+                GatewayMeter.TLS_EXPIRES_AT,
                 () -> expiry.at().getEpochSecond(),
                 bundle,
                 expiry.store(),

@@ -16,7 +16,7 @@ public final class ClusterMeters {
      */
     public static void show(MeterBook book, IntSupplier gateways, LongSupplier failures) {
         MeterScope scope = book.open();
-        scope.gauge(Meters.CLUSTER_GATEWAYS, gateways::getAsInt);
-        scope.counter(Meters.CLUSTER_FAILURES, failures::getAsLong);
+        scope.gauge(GatewayMeter.CLUSTER_GATEWAYS, gateways::getAsInt);
+        scope.counter(GatewayMeter.CLUSTER_FAILURES, failures::getAsLong);
     }
 }

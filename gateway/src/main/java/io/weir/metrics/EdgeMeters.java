@@ -94,35 +94,38 @@ public final class EdgeMeters implements AutoCloseable {
             @Nullable AccessLog log) {
         this.book = book;
         this.scope = book.open();
-        scope.gauge(Meters.CONNECTIONS_OPEN, connections::open);
-        scope.gauge(Meters.CONNECTIONS_LIMIT, connections::limit);
-        scope.counter(Meters.CONNECTIONS_REJECTED, connections::rejected);
-        scope.gauge(Meters.CLIENTS, clients::clients);
-        scope.gauge(Meters.CLIENT_CONNECTIONS_LIMIT, clients::connectionLimit);
-        scope.counter(Meters.CLIENT_CONNECTIONS_REJECTED, clients::rejectedConnections);
-        scope.gauge(Meters.CLIENT_REQUESTS_LIMIT, clients::requestLimit);
-        scope.counter(Meters.CLIENT_REQUESTS_REFUSED, clients::refusedRequests);
-        this.flooded = scope.counter(Meters.CONNECTIONS_FLOODED);
-        this.handshakesFailed = scope.counter(Meters.HANDSHAKES_FAILED);
-        this.prioritiesIgnored = scope.counter(Meters.PRIORITY_IGNORED);
-        scope.gauge(Meters.IN_FLIGHT, engine::inFlight);
-        scope.gauge(Meters.IN_FLIGHT_LIMIT, guard::maxInFlight);
-        scope.gauge(Meters.READ_AHEAD, engine::readAheadBytes);
-        scope.gauge(Meters.READ_AHEAD_LIMIT, engine::readAheadLimitBytes);
-        scope.gauge(Meters.EVENT_LOOP_DELAY, () -> guard.loopDelayNanos() / NANOS_PER_SECOND);
-        scope.gauge(Meters.OVERLOAD_SHARE, guard::share);
+        scope.gauge(GatewayMeter.CONNECTIONS_OPEN, connections::open);
+        scope.gauge(GatewayMeter.CONNECTIONS_LIMIT, connections::limit);
+        scope.counter(GatewayMeter.CONNECTIONS_REJECTED, connections::rejected);
+        scope.gauge(GatewayMeter.CLIENTS, clients::clients);
+        scope.gauge(GatewayMeter.CLIENT_CONNECTIONS_LIMIT, clients::connectionLimit);
+        scope.counter(GatewayMeter.CLIENT_CONNECTIONS_REJECTED, clients::rejectedConnections);
+        scope.gauge(GatewayMeter.CLIENT_REQUESTS_LIMIT, clients::requestLimit);
+        scope.counter(GatewayMeter.CLIENT_REQUESTS_REFUSED, clients::refusedRequests);
+        this.flooded = scope.counter(GatewayMeter.CONNECTIONS_FLOODED);
+        this.handshakesFailed = scope.counter(GatewayMeter.HANDSHAKES_FAILED);
+        this.prioritiesIgnored = scope.counter(GatewayMeter.PRIORITY_IGNORED);
+        scope.gauge(GatewayMeter.IN_FLIGHT, engine::inFlight);
+        scope.gauge(GatewayMeter.IN_FLIGHT_LIMIT, guard::maxInFlight);
+        scope.gauge(GatewayMeter.READ_AHEAD, engine::readAheadBytes);
+        scope.gauge(GatewayMeter.READ_AHEAD_LIMIT, engine::readAheadLimitBytes);
+        scope.gauge(GatewayMeter.EVENT_LOOP_DELAY, () -> guard.loopDelayNanos() / NANOS_PER_SECOND);
+        scope.gauge(GatewayMeter.OVERLOAD_SHARE, guard::share);
         for (ShedCause cause : ShedCause.values()) {
             for (Priority priority : Priority.values()) {
                 scope.counter(
-                        Meters.OVERLOAD_REFUSED, () -> guard.refused(cause, priority), cause.word(), priority.word());
+                        GatewayMeter.OVERLOAD_REFUSED,
+                        () -> guard.refused(cause, priority),
+                        cause.word(),
+                        priority.word());
             }
         }
-        scope.gauge(Meters.EVENT_LOOPS_STUCK, sampler::stuckLoops);
-        scope.gauge(Meters.MEMORY_USED, () -> sampler.directPercent() / PERCENT, "direct");
-        scope.gauge(Meters.MEMORY_USED, () -> sampler.heapPercent() / PERCENT, "heap");
-        scope.gauge(Meters.DRAINING, () -> drain.isClosingConnections() ? 1 : 0);
+        scope.gauge(GatewayMeter.EVENT_LOOPS_STUCK, sampler::stuckLoops);
+        scope.gauge(GatewayMeter.MEMORY_USED, () -> sampler.directPercent() / PERCENT, "direct");
+        scope.gauge(GatewayMeter.MEMORY_USED, () -> sampler.heapPercent() / PERCENT, "heap");
+        scope.gauge(GatewayMeter.DRAINING, () -> drain.isClosingConnections() ? 1 : 0);
         if (log != null) {
-            scope.counter(Meters.ACCESS_LOG_DROPPED, log::dropped);
+            scope.counter(GatewayMeter.ACCESS_LOG_DROPPED, log::dropped);
         }
     }
 
@@ -231,7 +234,7 @@ public final class EdgeMeters implements AutoCloseable {
         Timer timer = timers.get(index);
         if (timer == null) {
             timer = scope.timerIfOpen(
-                    Meters.REQUESTS, NONE, route, ExchangeOutcomes.words().get(outcome), door);
+                    RouteMeter.REQUESTS, NONE, route, ExchangeOutcomes.words().get(outcome), door);
             timers.set(index, timer);
         }
         return timer;

@@ -47,29 +47,29 @@ public final class ExchangeMeters implements RouteObserver, AutoCloseable {
         this.route = route;
         this.backend = backend;
         this.door = door;
-        this.bytes = scope.counter(Meters.RESPONSE_BYTES, backend, route);
+        this.bytes = scope.counter(RouteMeter.RESPONSE_BYTES, backend, route);
         setOwnLimit(limit);
     }
 
     /** Shows another limit of the route's own; null: none. */
     public void setOwnLimit(@Nullable QueueingBulkhead limit) {
         if (limit == null) {
-            scope.removeGauge(Meters.ROUTE_PERMITS_USED, backend, route);
-            scope.removeGauge(Meters.ROUTE_PERMITS_LIMIT, backend, route);
+            scope.removeGauge(RouteMeter.ROUTE_PERMITS_USED, backend, route);
+            scope.removeGauge(RouteMeter.ROUTE_PERMITS_LIMIT, backend, route);
         } else {
-            scope.gauge(Meters.ROUTE_PERMITS_USED, limit::inUse, backend, route);
-            scope.gauge(Meters.ROUTE_PERMITS_LIMIT, limit::maxConcurrentCalls, backend, route);
+            scope.gauge(RouteMeter.ROUTE_PERMITS_USED, limit::inUse, backend, route);
+            scope.gauge(RouteMeter.ROUTE_PERMITS_LIMIT, limit::maxConcurrentCalls, backend, route);
         }
     }
 
     /** Shows another rate limit of the route; null: none. */
     public void setRateLimiter(@Nullable RateLimiter limiter) {
         if (limiter == null) {
-            scope.removeGauge(Meters.RATE_LIMIT_KEYS, backend, route);
-            scope.removeGauge(Meters.RATE_LIMIT_KEYS_FORGOTTEN, backend, route);
+            scope.removeGauge(RouteMeter.RATE_LIMIT_KEYS, backend, route);
+            scope.removeGauge(RouteMeter.RATE_LIMIT_KEYS_FORGOTTEN, backend, route);
         } else {
-            scope.gauge(Meters.RATE_LIMIT_KEYS, limiter::keys, backend, route);
-            scope.counter(Meters.RATE_LIMIT_KEYS_FORGOTTEN, () -> (double) limiter.forgottenKeys(), backend, route);
+            scope.gauge(RouteMeter.RATE_LIMIT_KEYS, limiter::keys, backend, route);
+            scope.counter(RouteMeter.RATE_LIMIT_KEYS_FORGOTTEN, () -> (double) limiter.forgottenKeys(), backend, route);
         }
     }
 
@@ -119,7 +119,11 @@ public final class ExchangeMeters implements RouteObserver, AutoCloseable {
         Timer timer = timers.get(outcome);
         if (timer == null) {
             timer = scope.timerIfOpen(
-                    Meters.REQUESTS, backend, route, ExchangeOutcomes.words().get(outcome), door);
+                    RouteMeter.REQUESTS,
+                    backend,
+                    route,
+                    ExchangeOutcomes.words().get(outcome),
+                    door);
             timers.set(outcome, timer);
         }
         return timer;

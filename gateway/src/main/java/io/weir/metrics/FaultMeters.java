@@ -9,6 +9,6 @@ public final class FaultMeters {
 
     /** Shows the number of active faults, for as long as the gateway runs. */
     public static void show(MeterBook book, IntSupplier active) {
-        book.open().gauge(Meters.FAULTS_ACTIVE, active::getAsInt);
+        book.open().gauge(GatewayMeter.FAULTS_ACTIVE, active::getAsInt);
     }
 }

@@ -109,35 +109,46 @@ final class InstanceMeters {
     private void add(String tag, Tagged tagged) {
         for (String state : STATES) {
             scope.gauge(
-                    Meters.INSTANCE_STATE,
+                    BackendMeter.INSTANCE_STATE,
                     () -> tagged.sum(one -> state.equals(one.health().word()) ? 1 : 0),
                     backend,
                     tag,
                     state);
         }
-        scope.gauge(Meters.INSTANCE_WEIGHT, () -> tagged.sum(Instance::weight), backend, tag);
-        scope.gauge(Meters.INSTANCE_IN_FLIGHT, () -> tagged.sum(Instance::inFlight), backend, tag);
-        scope.counter(Meters.INSTANCE_CALLS, () -> tagged.sum(Instance::answeredCalls), backend, tag, "answered");
-        scope.counter(Meters.INSTANCE_CALLS, () -> tagged.sum(Instance::failedCalls), backend, tag, "failed");
-        scope.gauge(Meters.INSTANCE_LATENCY, tagged::latencySeconds, backend, tag);
+        scope.gauge(BackendMeter.INSTANCE_WEIGHT, () -> tagged.sum(Instance::weight), backend, tag);
+        scope.gauge(BackendMeter.INSTANCE_IN_FLIGHT, () -> tagged.sum(Instance::inFlight), backend, tag);
+        scope.counter(BackendMeter.INSTANCE_CALLS, () -> tagged.sum(Instance::answeredCalls), backend, tag, "answered");
+        scope.counter(BackendMeter.INSTANCE_CALLS, () -> tagged.sum(Instance::failedCalls), backend, tag, "failed");
+        scope.gauge(BackendMeter.INSTANCE_LATENCY, tagged::latencySeconds, backend, tag);
         scope.counter(
-                Meters.INSTANCE_EJECTIONS, () -> tagged.sum(one -> one.health().ejections()), backend, tag);
+                BackendMeter.INSTANCE_EJECTIONS,
+                () -> tagged.sum(one -> one.health().ejections()),
+                backend,
+                tag);
         scope.gauge(
-                Meters.INSTANCE_CONNECTIONS, () -> tagged.sum(one -> one.pool().acquired()), backend, tag, "acquired");
+                BackendMeter.INSTANCE_CONNECTIONS,
+                () -> tagged.sum(one -> one.pool().acquired()),
+                backend,
+                tag,
+                "acquired");
         scope.gauge(
-                Meters.INSTANCE_CONNECTIONS, () -> tagged.sum(one -> one.pool().idle()), backend, tag, "idle");
+                BackendMeter.INSTANCE_CONNECTIONS,
+                () -> tagged.sum(one -> one.pool().idle()),
+                backend,
+                tag,
+                "idle");
     }
 
     private void remove(String tag) {
         shown.remove(tag);
-        STATES.forEach(state -> scope.removeGauge(Meters.INSTANCE_STATE, backend, tag, state));
-        scope.removeGauge(Meters.INSTANCE_WEIGHT, backend, tag);
-        scope.removeGauge(Meters.INSTANCE_IN_FLIGHT, backend, tag);
-        scope.removeGauge(Meters.INSTANCE_CALLS, backend, tag, "answered");
-        scope.removeGauge(Meters.INSTANCE_CALLS, backend, tag, "failed");
-        scope.removeGauge(Meters.INSTANCE_LATENCY, backend, tag);
-        scope.removeGauge(Meters.INSTANCE_EJECTIONS, backend, tag);
-        scope.removeGauge(Meters.INSTANCE_CONNECTIONS, backend, tag, "acquired");
-        scope.removeGauge(Meters.INSTANCE_CONNECTIONS, backend, tag, "idle");
+        STATES.forEach(state -> scope.removeGauge(BackendMeter.INSTANCE_STATE, backend, tag, state));
+        scope.removeGauge(BackendMeter.INSTANCE_WEIGHT, backend, tag);
+        scope.removeGauge(BackendMeter.INSTANCE_IN_FLIGHT, backend, tag);
+        scope.removeGauge(BackendMeter.INSTANCE_CALLS, backend, tag, "answered");
+        scope.removeGauge(BackendMeter.INSTANCE_CALLS, backend, tag, "failed");
+        scope.removeGauge(BackendMeter.INSTANCE_LATENCY, backend, tag);
+        scope.removeGauge(BackendMeter.INSTANCE_EJECTIONS, backend, tag);
+        scope.removeGauge(BackendMeter.INSTANCE_CONNECTIONS, backend, tag, "acquired");
+        scope.removeGauge(BackendMeter.INSTANCE_CONNECTIONS, backend, tag, "idle");
     }
 }

@@ -36,13 +36,13 @@ public final class IssuerMeters {
 
     private static void show(MeterScope scope, Issuer issuer) {
         String name = issuer.name();
-        scope.gauge(Meters.ISSUER_KEYS, issuer::keyCount, name);
-        scope.gauge(Meters.ISSUER_FAILING, () -> issuer.failingNanos() / NANOS_PER_SECOND, name);
-        scope.counter(Meters.ISSUER_FETCHES, issuer::fetched, name, "fetched");
-        scope.counter(Meters.ISSUER_FETCHES, issuer::partialFetches, name, "partial");
-        scope.counter(Meters.ISSUER_FETCHES, issuer::failedFetches, name, "failed");
-        scope.counter(Meters.TOKENS, issuer::cachedTokens, name, "cached");
-        scope.counter(Meters.TOKENS, issuer::verifiedTokens, name, "verified");
-        scope.counter(Meters.TOKENS, issuer::refusedTokens, name, "refused");
+        scope.gauge(GatewayMeter.ISSUER_KEYS, issuer::keyCount, name);
+        scope.gauge(GatewayMeter.ISSUER_FAILING, () -> issuer.failingNanos() / NANOS_PER_SECOND, name);
+        scope.counter(GatewayMeter.ISSUER_FETCHES, issuer::fetched, name, "fetched");
+        scope.counter(GatewayMeter.ISSUER_FETCHES, issuer::partialFetches, name, "partial");
+        scope.counter(GatewayMeter.ISSUER_FETCHES, issuer::failedFetches, name, "failed");
+        scope.counter(GatewayMeter.TOKENS, issuer::cachedTokens, name, "cached");
+        scope.counter(GatewayMeter.TOKENS, issuer::verifiedTokens, name, "verified");
+        scope.counter(GatewayMeter.TOKENS, issuer::refusedTokens, name, "refused");
     }
 }

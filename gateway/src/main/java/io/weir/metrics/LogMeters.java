@@ -13,6 +13,6 @@ public final class LogMeters {
      * @param dropped lines that were dropped since the start
      */
     public static void show(MeterBook book, LongSupplier dropped) {
-        book.open().counter(Meters.LOG_DROPPED, dropped::getAsLong);
+        book.open().counter(GatewayMeter.LOG_DROPPED, dropped::getAsLong);
     }
 }

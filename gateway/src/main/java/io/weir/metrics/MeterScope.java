@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
 // Concurrency: guarded by the monitor of the book.
 public final class MeterScope implements AutoCloseable {
 
-    private static final Duration[] BUCKETS = Meters.BUCKETS.toArray(Duration[]::new);
+    private static final Duration[] BUCKETS = MeterDefinition.BUCKETS.toArray(Duration[]::new);
 
     private final MeterBook book;
     private final MeterRegistry registry;
@@ -62,7 +62,7 @@ public final class MeterScope implements AutoCloseable {
     }
 
     /**
-     * A timer with the {@linkplain Meters#BUCKETS buckets of all timers}.
+     * A timer with the {@linkplain MeterDefinition#BUCKETS buckets of all timers}.
      *
      * @throws IllegalStateException if the scope is closed
      */
@@ -73,12 +73,12 @@ public final class MeterScope implements AutoCloseable {
     /** A timer; null if the scope is closed. */
     @Nullable
     Timer timerIfOpen(Meters meter, String... tagValues) {
-        Tags tags = tags(meter, Meters.Kind.TIMER, tagValues);
+        Tags tags = tags(meter, MeterDefinition.Kind.TIMER, tagValues);
         return share(
                 meter,
                 tagValues,
-                () -> Timer.builder(meter.meterName())
-                        .description(meter.description())
+                () -> Timer.builder(meter.definition().meterName())
+                        .description(meter.definition().description())
                         .tags(tags)
                         .serviceLevelObjectives(BUCKETS)
                         .register(registry));
@@ -96,13 +96,13 @@ public final class MeterScope implements AutoCloseable {
     /** A counter; null if the scope is closed. */
     @Nullable
     Counter counterIfOpen(Meters meter, String... tagValues) {
-        Tags tags = tags(meter, Meters.Kind.COUNTER, tagValues);
+        Tags tags = tags(meter, MeterDefinition.Kind.COUNTER, tagValues);
         return share(
                 meter,
                 tagValues,
-                () -> Counter.builder(meter.meterName())
-                        .description(meter.description())
-                        .baseUnit(meter.unit())
+                () -> Counter.builder(meter.definition().meterName())
+                        .description(meter.definition().description())
+                        .baseUnit(meter.definition().unit())
                         .tags(tags)
                         .register(registry));
     }
@@ -113,14 +113,14 @@ public final class MeterScope implements AutoCloseable {
      * @throws IllegalStateException if the scope is closed
      */
     void counter(Meters meter, DoubleSupplier count, String... tagValues) {
-        Tags tags = tags(meter, Meters.Kind.COUNTER, tagValues);
+        Tags tags = tags(meter, MeterDefinition.Kind.COUNTER, tagValues);
         show(
                 meter,
                 count,
                 tagValues,
-                source -> FunctionCounter.builder(meter.meterName(), source, Source::getAsDouble)
-                        .description(meter.description())
-                        .baseUnit(meter.unit())
+                source -> FunctionCounter.builder(meter.definition().meterName(), source, Source::getAsDouble)
+                        .description(meter.definition().description())
+                        .baseUnit(meter.definition().unit())
                         .tags(tags)
                         .register(registry));
     }
@@ -131,14 +131,14 @@ public final class MeterScope implements AutoCloseable {
      * @throws IllegalStateException if the scope is closed
      */
     void gauge(Meters meter, Supplier<Number> value, String... tagValues) {
-        Tags tags = tags(meter, Meters.Kind.GAUGE, tagValues);
+        Tags tags = tags(meter, MeterDefinition.Kind.GAUGE, tagValues);
         show(
                 meter,
                 () -> value.get().doubleValue(),
                 tagValues,
-                source -> Gauge.builder(meter.meterName(), source, Source::getAsDouble)
-                        .description(meter.description())
-                        .baseUnit(meter.unit())
+                source -> Gauge.builder(meter.definition().meterName(), source, Source::getAsDouble)
+                        .description(meter.definition().description())
+                        .baseUnit(meter.definition().unit())
                         .tags(tags)
                         .register(registry));
     }
@@ -146,7 +146,7 @@ public final class MeterScope implements AutoCloseable {
     /** Removes this scope's gauge, or counter of a count kept elsewhere; no effect if it has none. */
     void removeGauge(Meters meter, String... tagValues) {
         synchronized (book) {
-            MeterKey key = new MeterKey(meter.meterName(), List.of(tagValues));
+            MeterKey key = new MeterKey(meter.definition().meterName(), List.of(tagValues));
             if (keys.remove(key)) {
                 book.release(key, this);
             }
@@ -186,7 +186,7 @@ public final class MeterScope implements AutoCloseable {
             }
             M created = creation.get();
             claim(
-                    new MeterKey(meter.meterName(), List.of(tagValues)),
+                    new MeterKey(meter.definition().meterName(), List.of(tagValues)),
                     created,
                     () -> new OwnedMeter(any -> {}, () -> registry.remove(created)));
             return created;
@@ -199,7 +199,7 @@ public final class MeterScope implements AutoCloseable {
             requireOpen(meter);
             // The meter is kept and its source changed: during a removal and a new creation, a Prometheus
             // scrape would find two meters of one name, and fail.
-            claim(new MeterKey(meter.meterName(), List.of(tagValues)), value, () -> {
+            claim(new MeterKey(meter.definition().meterName(), List.of(tagValues)), value, () -> {
                 Source source = new Source(value);
                 Meter created = creation.apply(source);
                 return new OwnedMeter(source::show, () -> registry.remove(created));
@@ -225,11 +225,11 @@ public final class MeterScope implements AutoCloseable {
         return created;
     }
 
-    private static Tags tags(Meters meter, Meters.Kind kind, String... values) {
-        List<String> keys = meter.tags();
-        if (meter.kind() != kind || keys.size() != values.length) {
-            throw new IllegalArgumentException(
-                    meter + ": " + kind + List.of(values) + " (expected: " + meter.kind() + keys + ")");
+    private static Tags tags(Meters meter, MeterDefinition.Kind kind, String... values) {
+        List<String> keys = meter.definition().tags();
+        if (meter.definition().kind() != kind || keys.size() != values.length) {
+            throw new IllegalArgumentException(meter + ": " + kind + List.of(values) + " (expected: "
+                    + meter.definition().kind() + keys + ")");
         }
         String[] pairs = new String[2 * values.length];
         for (int i = 0; i < values.length; i++) {

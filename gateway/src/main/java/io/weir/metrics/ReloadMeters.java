@@ -25,12 +25,12 @@ public final class ReloadMeters {
     public ReloadMeters(MeterBook book, Instant startedAt) {
         MeterScope scope = book.open();
         this.changedAtSeconds = startedAt.toEpochMilli() / MILLIS_PER_SECOND;
-        this.applied = scope.counter(Meters.RELOADS, "applied");
-        this.unchanged = scope.counter(Meters.RELOADS, "unchanged");
-        this.refused = scope.counter(Meters.RELOADS, "refused");
-        scope.gauge(Meters.RELOAD_REFUSED, () -> isStale ? 1 : 0);
-        scope.gauge(Meters.RELOAD_CHANGED_AT, () -> changedAtSeconds);
-        scope.gauge(Meters.CONFIGURATION_HASH, () -> hash);
+        this.applied = scope.counter(GatewayMeter.RELOADS, "applied");
+        this.unchanged = scope.counter(GatewayMeter.RELOADS, "unchanged");
+        this.refused = scope.counter(GatewayMeter.RELOADS, "refused");
+        scope.gauge(GatewayMeter.RELOAD_REFUSED, () -> isStale ? 1 : 0);
+        scope.gauge(GatewayMeter.RELOAD_CHANGED_AT, () -> changedAtSeconds);
+        scope.gauge(GatewayMeter.CONFIGURATION_HASH, () -> hash);
     }
 
     /**

@@ -16,7 +16,7 @@ public final class SharedRateLimitMeters {
      */
     public static void show(MeterBook book, DoubleSupplier availableShare, LongSupplier localDecisions) {
         MeterScope scope = book.open();
-        scope.gauge(Meters.RATE_LIMIT_SHARED_UP, availableShare::getAsDouble);
-        scope.counter(Meters.RATE_LIMIT_LOCAL, localDecisions::getAsLong);
+        scope.gauge(RouteMeter.RATE_LIMIT_SHARED_UP, availableShare::getAsDouble);
+        scope.counter(RouteMeter.RATE_LIMIT_LOCAL, localDecisions::getAsLong);
     }
 }

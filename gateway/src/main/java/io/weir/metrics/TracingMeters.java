@@ -16,8 +16,8 @@ public final class TracingMeters {
      */
     public static void show(MeterBook book, LongSupplier exported, LongSupplier dropped, LongSupplier failed) {
         MeterScope scope = book.open();
-        scope.counter(Meters.SPANS, exported::getAsLong, "exported");
-        scope.counter(Meters.SPANS, dropped::getAsLong, "dropped");
-        scope.counter(Meters.SPANS, failed::getAsLong, "failed");
+        scope.counter(GatewayMeter.SPANS, exported::getAsLong, "exported");
+        scope.counter(GatewayMeter.SPANS, dropped::getAsLong, "dropped");
+        scope.counter(GatewayMeter.SPANS, failed::getAsLong, "failed");
     }
 }

@@ -9,6 +9,7 @@ import com.nimbusds.jose.jwk.RSAKey;
 import com.sun.net.httpserver.HttpServer;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.handler.codec.http.HttpHeaders;
+import io.weir.metrics.GatewayMeter;
 import io.weir.metrics.Meters;
 import io.weir.outcome.Reason;
 import io.weir.reload.ConfigurationChange;
@@ -104,7 +105,7 @@ class AuthenticationIT extends OneBackendTests {
                         "\"SetRequestHeader=X-Identity, of-a-filter\"",
                         "authentication: { issuers: [corp] }")
                 .start();
-        await().until(() -> gauge(Meters.ISSUER_KEYS, "corp") == 1);
+        await().until(() -> gauge(GatewayMeter.ISSUER_KEYS, "corp") == 1);
     }
 
     @AfterEach
@@ -127,7 +128,7 @@ class AuthenticationIT extends OneBackendTests {
 
     private static double gauge(Meters meter, String name) {
         return gateway.bean(MeterRegistry.class)
-                .get(meter.meterName())
+                .get(meter.definition().meterName())
                 .tag("issuer", name)
                 .gauge()
                 .value();
@@ -290,7 +291,7 @@ class AuthenticationIT extends OneBackendTests {
 
         assertRefused(gateway, door, "silent", door.path("silent", "1"), refused, Reason.UNAUTHORIZED);
         assertThat(refused.header("www-authenticate")).isEqualTo("Bearer");
-        assertThat(gauge(Meters.ISSUER_FAILING, "silent")).isPositive();
+        assertThat(gauge(GatewayMeter.ISSUER_FAILING, "silent")).isPositive();
     }
 
     @Door.Any

@@ -8,7 +8,7 @@ import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.handler.codec.http2.Http2Headers;
-import io.weir.metrics.Meters;
+import io.weir.metrics.GatewayMeter;
 import io.weir.testing.Door;
 import io.weir.testing.Leaks;
 import io.weir.testing.ObservedGateway;
@@ -209,7 +209,7 @@ class RecordedAnswersIT {
                 caller.rest();
             }
             await().untilAsserted(() -> assertThat(
-                            ObservedGateway.value(tls.bean(MeterRegistry.class), Meters.HANDSHAKES_FAILED))
+                            ObservedGateway.value(tls.bean(MeterRegistry.class), GatewayMeter.HANDSHAKES_FAILED))
                     .isEqualTo(2));
         } finally {
             root.detachAppender(lines);

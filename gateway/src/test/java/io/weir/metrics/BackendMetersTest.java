@@ -46,10 +46,13 @@ class BackendMetersTest {
         meters.dispatched(Priority.NORMAL, 0, 800 * MS);
         meters.served(40 * MS);
 
-        assertThat(millis(Meters.QUEUE_WAIT)).isEqualTo(5);
-        assertThat(registry.get(Meters.QUEUE_WAIT.meterName()).timer().count()).isEqualTo(2);
-        assertThat(millis(Meters.BUDGET_LEFT)).isEqualTo(1_500);
-        assertThat(millis(Meters.SERVICE_TIME)).isEqualTo(40);
+        assertThat(millis(BackendMeter.QUEUE_WAIT)).isEqualTo(5);
+        assertThat(registry.get(BackendMeter.QUEUE_WAIT.definition().meterName())
+                        .timer()
+                        .count())
+                .isEqualTo(2);
+        assertThat(millis(BackendMeter.BUDGET_LEFT)).isEqualTo(1_500);
+        assertThat(millis(BackendMeter.SERVICE_TIME)).isEqualTo(40);
     }
 
     @Test
@@ -58,8 +61,8 @@ class BackendMetersTest {
         meters.retried(false);
         meters.retried(false);
 
-        assertThat(value(Meters.RETRIES, "verdict", "allowed")).isEqualTo(1);
-        assertThat(value(Meters.RETRIES, "verdict", "denied")).isEqualTo(2);
+        assertThat(value(BackendMeter.RETRIES, "verdict", "allowed")).isEqualTo(1);
+        assertThat(value(BackendMeter.RETRIES, "verdict", "denied")).isEqualTo(2);
     }
 
     @Test
@@ -77,22 +80,22 @@ class BackendMetersTest {
             fixture.retryBudget.deposit();
         }
 
-        assertThat(value(Meters.PERMITS_USED)).isEqualTo(2);
-        assertThat(value(Meters.PERMITS_LIMIT)).isEqualTo(2);
-        assertThat(value(Meters.QUEUE_LENGTH)).isEqualTo(1);
-        assertThat(value(Meters.QUEUE_CAPACITY)).isEqualTo(3);
-        assertThat(value(Meters.STREAMS_USED)).isEqualTo(1);
-        assertThat(value(Meters.STREAMS_LIMIT)).isEqualTo(5);
-        assertThat(value(Meters.RETRY_BUDGET)).isEqualTo(1);
-        assertThat(value(Meters.POOL_LIMIT)).isEqualTo(23);
-        assertThat(value(Meters.POOL_CONNECTIONS, "state", "acquired")).isZero();
-        assertThat(value(Meters.POOL_CONNECTIONS, "state", "idle")).isZero();
-        assertThat(value(Meters.POOL_PENDING)).isZero();
+        assertThat(value(BackendMeter.PERMITS_USED)).isEqualTo(2);
+        assertThat(value(BackendMeter.PERMITS_LIMIT)).isEqualTo(2);
+        assertThat(value(BackendMeter.QUEUE_LENGTH)).isEqualTo(1);
+        assertThat(value(BackendMeter.QUEUE_CAPACITY)).isEqualTo(3);
+        assertThat(value(BackendMeter.STREAMS_USED)).isEqualTo(1);
+        assertThat(value(BackendMeter.STREAMS_LIMIT)).isEqualTo(5);
+        assertThat(value(BackendMeter.RETRY_BUDGET)).isEqualTo(1);
+        assertThat(value(BackendMeter.POOL_LIMIT)).isEqualTo(23);
+        assertThat(value(BackendMeter.POOL_CONNECTIONS, "state", "acquired")).isZero();
+        assertThat(value(BackendMeter.POOL_CONNECTIONS, "state", "idle")).isZero();
+        assertThat(value(BackendMeter.POOL_PENDING)).isZero();
 
         fixture.bulkhead.resize(9, 4);
 
-        assertThat(value(Meters.PERMITS_LIMIT)).isEqualTo(9);
-        assertThat(value(Meters.QUEUE_CAPACITY)).isEqualTo(4);
+        assertThat(value(BackendMeter.PERMITS_LIMIT)).isEqualTo(9);
+        assertThat(value(BackendMeter.QUEUE_CAPACITY)).isEqualTo(4);
     }
 
     @Test
@@ -106,14 +109,14 @@ class BackendMetersTest {
                 Duration.ofSeconds(10),
                 time,
                 () -> time.now(TimeUnit.NANOSECONDS));
-        assertThat(value(Meters.ADDRESSES_STALE)).isZero();
+        assertThat(value(BackendMeter.ADDRESSES_STALE)).isZero();
 
         meters.showAddresses(source.start());
         time.advanceTimeBy(Duration.ofSeconds(30));
-        assertThat(value(Meters.ADDRESSES_STALE)).isEqualTo(30);
+        assertThat(value(BackendMeter.ADDRESSES_STALE)).isEqualTo(30);
 
         meters.showAddresses(AddressSource.of(List.of(InstanceAddress.of(URI.create("http://orders:8080"), 1))));
-        assertThat(value(Meters.ADDRESSES_STALE)).as("listed").isZero();
+        assertThat(value(BackendMeter.ADDRESSES_STALE)).as("listed").isZero();
         source.close();
         time.dispose();
     }
@@ -140,8 +143,8 @@ class BackendMetersTest {
         fixture.clock.addAndGet(TimeUnit.SECONDS.toNanos(1));
         fixture.health.probes().tryStart(fixture.clock.get(), 0, false);
 
-        assertThat(value(Meters.CALLS_OVERDUE)).isEqualTo(1);
-        assertThat(value(Meters.BREAKER_PROBES)).isEqualTo(1);
+        assertThat(value(BackendMeter.CALLS_OVERDUE)).isEqualTo(1);
+        assertThat(value(BackendMeter.BREAKER_PROBES)).isEqualTo(1);
     }
 
     @Test
@@ -150,9 +153,9 @@ class BackendMetersTest {
         meters.shed(Reason.QUEUE_TIMEOUT, Priority.NORMAL);
         meters.shed(Reason.QUEUE_TIMEOUT, Priority.SHEDDABLE);
 
-        assertThat(value(Meters.SHED, "reason", "circuit-open")).isEqualTo(1);
-        assertThat(value(Meters.SHED, "reason", "queue-timeout")).isEqualTo(2);
-        assertThat(value(Meters.SHED, "priority", "sheddable")).isEqualTo(1);
+        assertThat(value(BackendMeter.SHED, "reason", "circuit-open")).isEqualTo(1);
+        assertThat(value(BackendMeter.SHED, "reason", "queue-timeout")).isEqualTo(2);
+        assertThat(value(BackendMeter.SHED, "priority", "sheddable")).isEqualTo(1);
     }
 
     @Test
@@ -172,10 +175,10 @@ class BackendMetersTest {
         meters.dispatched(Priority.SHEDDABLE, 0, 1);
         meters.dispatched(Priority.SHEDDABLE, 0, 1);
 
-        assertThat(value(Meters.QUEUE_WAITING, "priority", "critical")).isEqualTo(1);
-        assertThat(value(Meters.QUEUE_WAITING, "priority", "normal")).isZero();
-        assertThat(value(Meters.PERMITS_GRANTED, "priority", "critical")).isEqualTo(1);
-        assertThat(value(Meters.PERMITS_GRANTED, "priority", "sheddable")).isEqualTo(2);
+        assertThat(value(BackendMeter.QUEUE_WAITING, "priority", "critical")).isEqualTo(1);
+        assertThat(value(BackendMeter.QUEUE_WAITING, "priority", "normal")).isZero();
+        assertThat(value(BackendMeter.PERMITS_GRANTED, "priority", "critical")).isEqualTo(1);
+        assertThat(value(BackendMeter.PERMITS_GRANTED, "priority", "sheddable")).isEqualTo(2);
         assertThat(meters.dispatched()).isEqualTo(3);
     }
 
@@ -184,13 +187,13 @@ class BackendMetersTest {
         serve(3_000, 5 * MS, 20 * MS);
         fixture.bulkhead.tryAcquire();
 
-        assertThat(value(Meters.LAW_ARRIVAL_RATE)).isCloseTo(100, within(1.0));
-        assertThat(value(Meters.LAW_SERVICE_TIME)).isEqualTo(0.02);
-        assertThat(value(Meters.LAW_WAITING_TIME)).isEqualTo(0.005);
-        assertThat(value(Meters.LAW_ACTIVE_CALLS)).isCloseTo(2, within(0.1));
-        assertThat(value(Meters.LAW_WAITING_RATIO)).isEqualTo(0.2);
-        assertThat(value(Meters.LAW_UNCONGESTED_TIME)).isEqualTo(0.02);
-        assertThat(value(Meters.LAW_SUGGESTED_LIMIT)).isEqualTo(5);
+        assertThat(value(BackendMeter.LAW_ARRIVAL_RATE)).isCloseTo(100, within(1.0));
+        assertThat(value(BackendMeter.LAW_SERVICE_TIME)).isEqualTo(0.02);
+        assertThat(value(BackendMeter.LAW_WAITING_TIME)).isEqualTo(0.005);
+        assertThat(value(BackendMeter.LAW_ACTIVE_CALLS)).isCloseTo(2, within(0.1));
+        assertThat(value(BackendMeter.LAW_WAITING_RATIO)).isEqualTo(0.2);
+        assertThat(value(BackendMeter.LAW_UNCONGESTED_TIME)).isEqualTo(0.02);
+        assertThat(value(BackendMeter.LAW_SUGGESTED_LIMIT)).isEqualTo(5);
 
         assertThat(attribute("ArrivalRate")).isCloseTo(100, within(1.0));
         assertThat(attribute("AverageServiceTimeMillis")).isEqualTo(20);
@@ -208,37 +211,37 @@ class BackendMetersTest {
 
     @Test
     void showsAFixedLimitWithoutBeliefs() {
-        assertThat(value(Meters.LIMIT)).isEqualTo(2);
-        assertThat(value(Meters.LIMIT_MIN)).isEqualTo(2);
-        assertThat(value(Meters.LIMIT_MAX)).isEqualTo(2);
-        assertThat(value(Meters.LIMIT_CHANGES)).isZero();
-        assertThat(value(Meters.LIMIT_BASE_LATENCY)).isZero();
-        assertThat(value(Meters.LIMIT_ANSWER_RATE)).isZero();
-        assertThat(value(Meters.LIMIT_UTILISATION)).isZero();
+        assertThat(value(BackendMeter.LIMIT)).isEqualTo(2);
+        assertThat(value(BackendMeter.LIMIT_MIN)).isEqualTo(2);
+        assertThat(value(BackendMeter.LIMIT_MAX)).isEqualTo(2);
+        assertThat(value(BackendMeter.LIMIT_CHANGES)).isZero();
+        assertThat(value(BackendMeter.LIMIT_BASE_LATENCY)).isZero();
+        assertThat(value(BackendMeter.LIMIT_ANSWER_RATE)).isZero();
+        assertThat(value(BackendMeter.LIMIT_UTILISATION)).isZero();
     }
 
     @Test
     void showsTheAdaptiveLimitItsBasisAndItsChangesByReason() throws JMException {
         fixture.adapt();
-        assertThat(value(Meters.LIMIT)).isEqualTo(8);
-        assertThat(value(Meters.LIMIT_MIN)).isEqualTo(2);
-        assertThat(value(Meters.LIMIT_MAX)).isEqualTo(100);
+        assertThat(value(BackendMeter.LIMIT)).isEqualTo(8);
+        assertThat(value(BackendMeter.LIMIT_MIN)).isEqualTo(2);
+        assertThat(value(BackendMeter.LIMIT_MAX)).isEqualTo(100);
 
         fixture.serveSaturated(200, 50 * MS);
 
         int found = fixture.limit.limit().value();
         assertThat(found).isGreaterThan(8);
-        assertThat(value(Meters.LIMIT)).isEqualTo(found);
-        assertThat(value(Meters.PERMITS_LIMIT)).isEqualTo(found);
-        assertThat(value(Meters.LIMIT_CHANGES, "reason", "growth")).isPositive();
-        assertThat(value(Meters.LIMIT_CHANGES, "reason", "timeouts")).isZero();
-        assertThat(value(Meters.LIMIT_BASE_LATENCY)).isCloseTo(.05, within(.01));
-        assertThat(value(Meters.LIMIT_ANSWER_RATE)).isPositive();
-        assertThat(value(Meters.LIMIT_UTILISATION)).isGreaterThan(.9);
+        assertThat(value(BackendMeter.LIMIT)).isEqualTo(found);
+        assertThat(value(BackendMeter.PERMITS_LIMIT)).isEqualTo(found);
+        assertThat(value(BackendMeter.LIMIT_CHANGES, "reason", "growth")).isPositive();
+        assertThat(value(BackendMeter.LIMIT_CHANGES, "reason", "timeouts")).isZero();
+        assertThat(value(BackendMeter.LIMIT_BASE_LATENCY)).isCloseTo(.05, within(.01));
+        assertThat(value(BackendMeter.LIMIT_ANSWER_RATE)).isPositive();
+        assertThat(value(BackendMeter.LIMIT_UTILISATION)).isGreaterThan(.9);
         // One estimate.
-        assertThat(value(Meters.LAW_SUGGESTED_LIMIT)).isEqualTo(found);
+        assertThat(value(BackendMeter.LAW_SUGGESTED_LIMIT)).isEqualTo(found);
         assertThat(attribute("SuggestedLimit")).isEqualTo(found);
-        assertThat(value(Meters.LAW_UNCONGESTED_TIME)).isEqualTo(value(Meters.LIMIT_BASE_LATENCY));
+        assertThat(value(BackendMeter.LAW_UNCONGESTED_TIME)).isEqualTo(value(BackendMeter.LIMIT_BASE_LATENCY));
     }
 
     @Test
@@ -247,22 +250,22 @@ class BackendMetersTest {
 
         fixture.limit.limitByOperator(3);
 
-        assertThat(value(Meters.PERMITS_LIMIT)).isEqualTo(3);
-        assertThat(value(Meters.LIMIT)).isEqualTo(8);
+        assertThat(value(BackendMeter.PERMITS_LIMIT)).isEqualTo(3);
+        assertThat(value(BackendMeter.LIMIT)).isEqualTo(8);
     }
 
     @Test
     void keepsTheCountOfChangesWhenTheLimitIsFixed() {
         fixture.adapt();
         fixture.serveSaturated(200, 50 * MS);
-        double changes = value(Meters.LIMIT_CHANGES);
+        double changes = value(BackendMeter.LIMIT_CHANGES);
 
         fixture.limit.configure(LimitSettings.fixed(20, 3));
 
-        assertThat(value(Meters.LIMIT)).isEqualTo(20);
-        assertThat(value(Meters.LIMIT_MAX)).isEqualTo(20);
-        assertThat(value(Meters.LIMIT_BASE_LATENCY)).isZero();
-        assertThat(value(Meters.LIMIT_CHANGES)).isEqualTo(changes);
+        assertThat(value(BackendMeter.LIMIT)).isEqualTo(20);
+        assertThat(value(BackendMeter.LIMIT_MAX)).isEqualTo(20);
+        assertThat(value(BackendMeter.LIMIT_BASE_LATENCY)).isZero();
+        assertThat(value(BackendMeter.LIMIT_CHANGES)).isEqualTo(changes);
     }
 
     @Test
@@ -338,9 +341,11 @@ class BackendMetersTest {
 
     private void assertState(String expected, boolean forced) {
         for (String state : BackendMeters.BREAKER_STATES) {
-            assertThat(value(Meters.BREAKER_STATE, "state", state)).as(state).isEqualTo(state.equals(expected) ? 1 : 0);
+            assertThat(value(BackendMeter.BREAKER_STATE, "state", state))
+                    .as(state)
+                    .isEqualTo(state.equals(expected) ? 1 : 0);
         }
-        assertThat(value(Meters.BREAKER_FORCED)).isEqualTo(forced ? 1 : 0);
+        assertThat(value(BackendMeter.BREAKER_FORCED)).isEqualTo(forced ? 1 : 0);
     }
 
     private double value(Meters meter, String... tags) {
@@ -348,7 +353,7 @@ class BackendMetersTest {
     }
 
     private double millis(Meters timer) {
-        return registry.get(timer.meterName()).timer().totalTime(TimeUnit.MILLISECONDS);
+        return registry.get(timer.definition().meterName()).timer().totalTime(TimeUnit.MILLISECONDS);
     }
 
     private static double attribute(String name) throws JMException {

@@ -60,11 +60,11 @@ class EdgeMetersTest {
             meters.refused(Reason.URI_TOO_LONG);
 
             String[] withoutRoute = {"backend", "none", "route", "none", "door", "none", "outcome", "no-route"};
-            assertThat(ObservedGateway.value(registry, Meters.REQUESTS, withoutRoute))
+            assertThat(ObservedGateway.value(registry, RouteMeter.REQUESTS, withoutRoute))
                     .isEqualTo(2);
-            assertThat(ObservedGateway.value(registry, Meters.REQUESTS, "outcome", "uri-too-long"))
+            assertThat(ObservedGateway.value(registry, RouteMeter.REQUESTS, "outcome", "uri-too-long"))
                     .isEqualTo(1);
-            assertThat(ObservedGateway.value(registry, Meters.REQUESTS)).isEqualTo(3);
+            assertThat(ObservedGateway.value(registry, RouteMeter.REQUESTS)).isEqualTo(3);
         }
     }
 
@@ -76,15 +76,15 @@ class EdgeMetersTest {
             meters.answered("redirect", "general", 302, 0);
             meters.failed("plain-route", "general", Reason.INTERNAL_ERROR, 1_000_000);
 
-            Timer plain = registry.get(Meters.REQUESTS.meterName())
+            Timer plain = registry.get(RouteMeter.REQUESTS.definition().meterName())
                     .tags("backend", "none", "route", "plain-route", "door", "general", "outcome", "2xx")
                     .timer();
             assertThat(plain.count()).isEqualTo(2);
             assertThat(plain.totalTime(TimeUnit.MILLISECONDS)).isEqualTo(12);
-            assertThat(ObservedGateway.value(registry, Meters.REQUESTS, "route", "redirect", "outcome", "3xx"))
+            assertThat(ObservedGateway.value(registry, RouteMeter.REQUESTS, "route", "redirect", "outcome", "3xx"))
                     .isEqualTo(1);
             assertThat(ObservedGateway.value(
-                            registry, Meters.REQUESTS, "route", "plain-route", "outcome", "internal-error"))
+                            registry, RouteMeter.REQUESTS, "route", "plain-route", "outcome", "internal-error"))
                     .isEqualTo(1);
         }
     }
@@ -107,7 +107,7 @@ class EdgeMetersTest {
             assertThat(count("none", "general", "3xx")).isEqualTo(1);
 
             meters.retain(Set.of());
-            assertThat(registry.find(Meters.REQUESTS.meterName())
+            assertThat(registry.find(RouteMeter.REQUESTS.definition().meterName())
                             .tag("route", "orders")
                             .meters())
                     .isEmpty();
@@ -115,7 +115,7 @@ class EdgeMetersTest {
     }
 
     private double count(String route, String door, String outcome) {
-        return ObservedGateway.value(registry, Meters.REQUESTS, "route", route, "door", door, "outcome", outcome);
+        return ObservedGateway.value(registry, RouteMeter.REQUESTS, "route", route, "door", door, "outcome", outcome);
     }
 
     @Test
@@ -131,20 +131,20 @@ class EdgeMetersTest {
             meters.answered("other", "general", 200, 1);
             meters.answered("none", "general", 404, 1);
 
-            assertThat(registry.find(Meters.REQUESTS.meterName())
+            assertThat(registry.find(RouteMeter.REQUESTS.definition().meterName())
                             .tag("route", "plain-route")
                             .meters())
                     .isEmpty();
-            assertThat(ObservedGateway.value(registry, Meters.REQUESTS, "route", "redirect"))
+            assertThat(ObservedGateway.value(registry, RouteMeter.REQUESTS, "route", "redirect"))
                     .isEqualTo(2);
-            assertThat(ObservedGateway.value(registry, Meters.REQUESTS, "route", "other"))
+            assertThat(ObservedGateway.value(registry, RouteMeter.REQUESTS, "route", "other"))
                     .isEqualTo(1);
-            assertThat(ObservedGateway.value(registry, Meters.REQUESTS, "route", "none"))
+            assertThat(ObservedGateway.value(registry, RouteMeter.REQUESTS, "route", "none"))
                     .isEqualTo(2);
 
             meters.retain(Set.of("plain-route"));
             meters.answered("plain-route", "general", 200, 1);
-            assertThat(ObservedGateway.value(registry, Meters.REQUESTS, "route", "plain-route"))
+            assertThat(ObservedGateway.value(registry, RouteMeter.REQUESTS, "route", "plain-route"))
                     .isEqualTo(1);
         }
     }
@@ -171,19 +171,20 @@ class EdgeMetersTest {
     void showsConnections() {
         try (EdgeMeters meters = meters(null)) {
             assertThat(meters).isNotNull();
-            assertThat(ObservedGateway.value(registry, Meters.CONNECTIONS_OPEN)).isEqualTo(3);
-            assertThat(ObservedGateway.value(registry, Meters.CONNECTIONS_LIMIT))
+            assertThat(ObservedGateway.value(registry, GatewayMeter.CONNECTIONS_OPEN))
+                    .isEqualTo(3);
+            assertThat(ObservedGateway.value(registry, GatewayMeter.CONNECTIONS_LIMIT))
                     .isEqualTo(100);
-            assertThat(ObservedGateway.value(registry, Meters.CONNECTIONS_REJECTED))
+            assertThat(ObservedGateway.value(registry, GatewayMeter.CONNECTIONS_REJECTED))
                     .isEqualTo(7);
-            assertThat(ObservedGateway.value(registry, Meters.CLIENTS)).isEqualTo(2);
-            assertThat(ObservedGateway.value(registry, Meters.CLIENT_CONNECTIONS_LIMIT))
+            assertThat(ObservedGateway.value(registry, GatewayMeter.CLIENTS)).isEqualTo(2);
+            assertThat(ObservedGateway.value(registry, GatewayMeter.CLIENT_CONNECTIONS_LIMIT))
                     .isEqualTo(50);
-            assertThat(ObservedGateway.value(registry, Meters.CLIENT_CONNECTIONS_REJECTED))
+            assertThat(ObservedGateway.value(registry, GatewayMeter.CLIENT_CONNECTIONS_REJECTED))
                     .isEqualTo(4);
-            assertThat(ObservedGateway.value(registry, Meters.CLIENT_REQUESTS_LIMIT))
+            assertThat(ObservedGateway.value(registry, GatewayMeter.CLIENT_REQUESTS_LIMIT))
                     .isEqualTo(60);
-            assertThat(ObservedGateway.value(registry, Meters.CLIENT_REQUESTS_REFUSED))
+            assertThat(ObservedGateway.value(registry, GatewayMeter.CLIENT_REQUESTS_REFUSED))
                     .isEqualTo(5);
         }
     }
@@ -192,10 +193,11 @@ class EdgeMetersTest {
     void showsRequestsInFlight() {
         try (EdgeMeters meters = meters(null)) {
             assertThat(meters).isNotNull();
-            assertThat(ObservedGateway.value(registry, Meters.IN_FLIGHT)).isZero();
-            assertThat(ObservedGateway.value(registry, Meters.IN_FLIGHT_LIMIT)).isEqualTo(100);
+            assertThat(ObservedGateway.value(registry, GatewayMeter.IN_FLIGHT)).isZero();
+            assertThat(ObservedGateway.value(registry, GatewayMeter.IN_FLIGHT_LIMIT))
+                    .isEqualTo(100);
             double[] atTheEnd = new double[1];
-            RouteObserver observer = exchange -> atTheEnd[0] = ObservedGateway.value(registry, Meters.IN_FLIGHT);
+            RouteObserver observer = exchange -> atTheEnd[0] = ObservedGateway.value(registry, GatewayMeter.IN_FLIGHT);
             Exchange waiting = new Exchange(
                     fixture.engine,
                     fixture.route(fixture.backend(BackendObserver.NONE), FALLBACK, observer),
@@ -204,7 +206,7 @@ class EdgeMetersTest {
             fixture.fill();
             waiting.start();
             // The answer is not flushed yet.
-            assertThat(ObservedGateway.value(registry, Meters.IN_FLIGHT)).isEqualTo(1);
+            assertThat(ObservedGateway.value(registry, GatewayMeter.IN_FLIGHT)).isEqualTo(1);
             waiting.flushed();
             assertThat(atTheEnd[0]).isZero();
         }
@@ -216,13 +218,14 @@ class EdgeMetersTest {
             assertThat(meters).isNotNull();
             direct.set(50);
             sampler.sample();
-            assertThat(ObservedGateway.value(registry, Meters.MEMORY_USED, "area", "direct"))
+            assertThat(ObservedGateway.value(registry, GatewayMeter.MEMORY_USED, "area", "direct"))
                     .isEqualTo(0.25);
-            assertThat(ObservedGateway.value(registry, Meters.MEMORY_USED, "area", "heap"))
+            assertThat(ObservedGateway.value(registry, GatewayMeter.MEMORY_USED, "area", "heap"))
                     .isZero();
 
             fixture.guard.observe(3_000_000, 0, 50);
-            assertThat(ObservedGateway.value(registry, Meters.EVENT_LOOP_DELAY)).isEqualTo(0.003);
+            assertThat(ObservedGateway.value(registry, GatewayMeter.EVENT_LOOP_DELAY))
+                    .isEqualTo(0.003);
         }
     }
 
@@ -230,11 +233,11 @@ class EdgeMetersTest {
     void showsTheDrain() {
         try (EdgeMeters meters = meters(null)) {
             assertThat(meters).isNotNull();
-            assertThat(ObservedGateway.value(registry, Meters.DRAINING)).isZero();
+            assertThat(ObservedGateway.value(registry, GatewayMeter.DRAINING)).isZero();
             fixture.drain.enter(Drain.Phase.ANNOUNCED);
-            assertThat(ObservedGateway.value(registry, Meters.DRAINING)).isEqualTo(1);
+            assertThat(ObservedGateway.value(registry, GatewayMeter.DRAINING)).isEqualTo(1);
             fixture.drain.enter(Drain.Phase.REFUSING);
-            assertThat(ObservedGateway.value(registry, Meters.DRAINING)).isEqualTo(1);
+            assertThat(ObservedGateway.value(registry, GatewayMeter.DRAINING)).isEqualTo(1);
         }
     }
 
@@ -242,7 +245,9 @@ class EdgeMetersTest {
     void countsDroppedLinesOnlyWithAnAccessLog() {
         try (EdgeMeters meters = meters(null)) {
             assertThat(meters).isNotNull();
-            assertThat(registry.find(Meters.ACCESS_LOG_DROPPED.meterName()).meters())
+            assertThat(registry.find(
+                                    GatewayMeter.ACCESS_LOG_DROPPED.definition().meterName())
+                            .meters())
                     .isEmpty();
         }
         AccessLog log = new AccessLog(new LineSinkTest.Discarding(), 16, () -> 0);
@@ -250,7 +255,7 @@ class EdgeMetersTest {
         try (EdgeMeters meters = meters(log)) {
             assertThat(meters).isNotNull();
             log.refused(Refusal.of(Reason.NO_ROUTE, null), new ObservedGateway.Facts(), null);
-            assertThat(ObservedGateway.value(registry, Meters.ACCESS_LOG_DROPPED))
+            assertThat(ObservedGateway.value(registry, GatewayMeter.ACCESS_LOG_DROPPED))
                     .isEqualTo(1);
         }
         assertThat(registry.getMeters()).isEmpty();

@@ -74,7 +74,8 @@ class ExchangeMetersTest {
         ended("2xx", 1_000);
         ended("connection-lost", 500);
 
-        assertThat(ObservedGateway.value(registry, Meters.RESPONSE_BYTES, "backend", "orders", "route", "orders-route"))
+        assertThat(ObservedGateway.value(
+                        registry, RouteMeter.RESPONSE_BYTES, "backend", "orders", "route", "orders-route"))
                 .isEqualTo(1_500);
     }
 
@@ -87,12 +88,12 @@ class ExchangeMetersTest {
         fixture.refused(route, ObservedGateway.caller(), Duration.ZERO);
         fixture.refused(route, ObservedGateway.caller(), Duration.ZERO);
 
-        assertThat(ObservedGateway.value(registry, Meters.SHED, "backend", "orders", "reason", "bulkhead-full"))
+        assertThat(ObservedGateway.value(registry, BackendMeter.SHED, "backend", "orders", "reason", "bulkhead-full"))
                 .isEqualTo(1);
-        assertThat(ObservedGateway.value(registry, Meters.SHED, "backend", "orders", "reason", "circuit-open"))
+        assertThat(ObservedGateway.value(registry, BackendMeter.SHED, "backend", "orders", "reason", "circuit-open"))
                 .isEqualTo(2);
-        assertThat(ObservedGateway.value(registry, Meters.SHED)).isEqualTo(3);
-        assertThat(ObservedGateway.value(registry, Meters.REQUESTS)).isEqualTo(4);
+        assertThat(ObservedGateway.value(registry, BackendMeter.SHED)).isEqualTo(3);
+        assertThat(ObservedGateway.value(registry, RouteMeter.REQUESTS)).isEqualTo(4);
     }
 
     @Test
@@ -101,14 +102,16 @@ class ExchangeMetersTest {
 
         fixture.refused(fixture.route(withoutMeters, null, meters), ObservedGateway.caller(), Duration.ZERO);
 
-        assertThat(ObservedGateway.value(registry, Meters.REQUESTS, "outcome", "bulkhead-full"))
+        assertThat(ObservedGateway.value(registry, RouteMeter.REQUESTS, "outcome", "bulkhead-full"))
                 .isEqualTo(1);
-        assertThat(registry.find(Meters.SHED.meterName()).meters()).isEmpty();
+        assertThat(registry.find(BackendMeter.SHED.definition().meterName()).meters())
+                .isEmpty();
     }
 
     @Test
     void showsTheRoutesOwnLimitOnlyIfItHasOne() {
-        assertThat(registry.find(Meters.ROUTE_PERMITS_LIMIT.meterName()).meter())
+        assertThat(registry.find(RouteMeter.ROUTE_PERMITS_LIMIT.definition().meterName())
+                        .meter())
                 .isNull();
         QueueingBulkhead limit = new QueueingBulkhead(4, 0);
 
@@ -116,9 +119,9 @@ class ExchangeMetersTest {
             limit.tryAcquire();
 
             assertThat(limited).isNotNull();
-            assertThat(ObservedGateway.value(registry, Meters.ROUTE_PERMITS_USED, "route", "limited"))
+            assertThat(ObservedGateway.value(registry, RouteMeter.ROUTE_PERMITS_USED, "route", "limited"))
                     .isEqualTo(1);
-            assertThat(ObservedGateway.value(registry, Meters.ROUTE_PERMITS_LIMIT, "route", "limited"))
+            assertThat(ObservedGateway.value(registry, RouteMeter.ROUTE_PERMITS_LIMIT, "route", "limited"))
                     .isEqualTo(4);
         }
     }
@@ -138,10 +141,10 @@ class ExchangeMetersTest {
 
         meters.setRateLimiter(limiter);
 
-        assertThat(ObservedGateway.value(registry, Meters.RATE_LIMIT_KEYS, "route", "orders-route"))
+        assertThat(ObservedGateway.value(registry, RouteMeter.RATE_LIMIT_KEYS, "route", "orders-route"))
                 .isEqualTo((double) limiter.keys())
                 .isPositive();
-        assertThat(ObservedGateway.value(registry, Meters.RATE_LIMIT_KEYS_FORGOTTEN, "route", "orders-route"))
+        assertThat(ObservedGateway.value(registry, RouteMeter.RATE_LIMIT_KEYS_FORGOTTEN, "route", "orders-route"))
                 .isEqualTo(2_000.0 - (double) limiter.keys());
 
         meters.setRateLimiter(null);
@@ -166,7 +169,7 @@ class ExchangeMetersTest {
 
         assertThat(Allocation.bytesPer(() -> meters.ended(exchange.record()))).isZero();
         // Proves that the measured code has counted.
-        assertThat(ObservedGateway.value(registry, Meters.SHED)).isGreaterThan(60_000);
+        assertThat(ObservedGateway.value(registry, BackendMeter.SHED)).isGreaterThan(60_000);
     }
 
     private static String bucket(String le) {

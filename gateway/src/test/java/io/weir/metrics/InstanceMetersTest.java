@@ -40,25 +40,27 @@ class InstanceMetersTest {
         second.served(10 * MS, fixture.clock.get());
         second.failed(MS, fixture.clock.get());
 
-        assertThat(value(Meters.INSTANCE_IN_FLIGHT, "b:2")).isEqualTo(1);
-        assertThat(value(Meters.INSTANCE_IN_FLIGHT, "a:1")).isZero();
-        assertThat(value(Meters.INSTANCE_WEIGHT, "a:1")).isEqualTo(1);
-        assertThat(value(Meters.INSTANCE_CALLS, "b:2", "outcome", "answered")).isEqualTo(2);
-        assertThat(value(Meters.INSTANCE_CALLS, "b:2", "outcome", "failed")).isEqualTo(1);
+        assertThat(value(BackendMeter.INSTANCE_IN_FLIGHT, "b:2")).isEqualTo(1);
+        assertThat(value(BackendMeter.INSTANCE_IN_FLIGHT, "a:1")).isZero();
+        assertThat(value(BackendMeter.INSTANCE_WEIGHT, "a:1")).isEqualTo(1);
+        assertThat(value(BackendMeter.INSTANCE_CALLS, "b:2", "outcome", "answered"))
+                .isEqualTo(2);
+        assertThat(value(BackendMeter.INSTANCE_CALLS, "b:2", "outcome", "failed"))
+                .isEqualTo(1);
         // The peak falls by a tenth of the difference with each faster answer.
-        assertThat(value(Meters.INSTANCE_LATENCY, "b:2")).isEqualTo(.019);
-        assertThat(value(Meters.INSTANCE_LATENCY, "a:1")).isZero();
-        assertThat(value(Meters.INSTANCE_CONNECTIONS, "b:2", "state", "acquired"))
+        assertThat(value(BackendMeter.INSTANCE_LATENCY, "b:2")).isEqualTo(.019);
+        assertThat(value(BackendMeter.INSTANCE_LATENCY, "a:1")).isZero();
+        assertThat(value(BackendMeter.INSTANCE_CONNECTIONS, "b:2", "state", "acquired"))
                 .isZero();
         assertState("b:2", "closed");
 
         second.health().resilience4j().transitionToOpenState();
         assertState("b:2", "open");
         assertState("a:1", "closed");
-        assertThat(value(Meters.INSTANCE_EJECTIONS, "b:2")).isEqualTo(1);
+        assertThat(value(BackendMeter.INSTANCE_EJECTIONS, "b:2")).isEqualTo(1);
         second.health().operator().drain();
         assertState("b:2", "drained");
-        assertThat(value(Meters.INSTANCE_EJECTIONS, "a:1")).isZero();
+        assertThat(value(BackendMeter.INSTANCE_EJECTIONS, "a:1")).isZero();
     }
 
     @Test
@@ -70,7 +72,7 @@ class InstanceMetersTest {
 
         first.health().operator().drain();
 
-        assertThat(value(Meters.INSTANCE_IN_FLIGHT, "a:1")).isEqualTo(1);
+        assertThat(value(BackendMeter.INSTANCE_IN_FLIGHT, "a:1")).isEqualTo(1);
     }
 
     @Test
@@ -90,7 +92,8 @@ class InstanceMetersTest {
         meters.show(instances(List.of(before.all().get(1), before.all().get(2))));
 
         assertThat(registry.getMeters()).hasSize(2 * each);
-        assertThat(value(Meters.INSTANCE_CALLS, "b:2", "outcome", "answered")).isEqualTo(1);
+        assertThat(value(BackendMeter.INSTANCE_CALLS, "b:2", "outcome", "answered"))
+                .isEqualTo(1);
         meters.show(fixture.instances(List.of("c:3", "d:4")));
         assertThat(registry.getMeters())
                 .extracting(meter -> meter.getId().getTag("instance"))
@@ -116,18 +119,20 @@ class InstanceMetersTest {
         all.get(299).served(3 * MS, fixture.clock.get());
         all.get(299).health().resilience4j().transitionToOpenState();
 
-        assertThat(value(Meters.INSTANCE_CALLS, "others", "outcome", "answered"))
+        assertThat(value(BackendMeter.INSTANCE_CALLS, "others", "outcome", "answered"))
                 .isEqualTo(2);
-        assertThat(value(Meters.INSTANCE_LATENCY, "others")).isEqualTo(.003);
-        assertThat(value(Meters.INSTANCE_WEIGHT, "others")).isEqualTo(44);
-        assertThat(value(Meters.INSTANCE_STATE, "others", "state", "closed")).isEqualTo(43);
-        assertThat(value(Meters.INSTANCE_STATE, "others", "state", "open")).isEqualTo(1);
+        assertThat(value(BackendMeter.INSTANCE_LATENCY, "others")).isEqualTo(.003);
+        assertThat(value(BackendMeter.INSTANCE_WEIGHT, "others")).isEqualTo(44);
+        assertThat(value(BackendMeter.INSTANCE_STATE, "others", "state", "closed"))
+                .isEqualTo(43);
+        assertThat(value(BackendMeter.INSTANCE_STATE, "others", "state", "open"))
+                .isEqualTo(1);
 
         // The first ten leave. The tags of those that stay do not change.
         meters.show(instances(all.subList(10, 300)));
-        assertThat(value(Meters.INSTANCE_WEIGHT, "orders-255:80")).isEqualTo(1);
-        assertThat(value(Meters.INSTANCE_WEIGHT, "orders-265:80")).isEqualTo(1);
-        assertThat(value(Meters.INSTANCE_WEIGHT, "others")).isEqualTo(34);
+        assertThat(value(BackendMeter.INSTANCE_WEIGHT, "orders-255:80")).isEqualTo(1);
+        assertThat(value(BackendMeter.INSTANCE_WEIGHT, "orders-265:80")).isEqualTo(1);
+        assertThat(value(BackendMeter.INSTANCE_WEIGHT, "others")).isEqualTo(34);
     }
 
     private Instances instances(List<Instance> some) {
@@ -136,7 +141,7 @@ class InstanceMetersTest {
 
     private void assertState(String instance, String expected) {
         for (String state : InstanceMeters.STATES) {
-            assertThat(value(Meters.INSTANCE_STATE, instance, "state", state))
+            assertThat(value(BackendMeter.INSTANCE_STATE, instance, "state", state))
                     .as(state)
                     .isEqualTo(state.equals(expected) ? 1 : 0);
         }

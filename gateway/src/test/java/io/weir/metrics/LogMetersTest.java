@@ -14,6 +14,6 @@ class LogMetersTest {
 
         LogMeters.show(new MeterBook(registry), () -> 7);
 
-        assertThat(ObservedGateway.value(registry, Meters.LOG_DROPPED)).isEqualTo(7);
+        assertThat(ObservedGateway.value(registry, GatewayMeter.LOG_DROPPED)).isEqualTo(7);
     }
 }

@@ -33,10 +33,10 @@ class MeterBookTest {
     @Test
     void removesAScopesMetersWhenItCloses() {
         MeterScope scope = book.open();
-        scope.counter(Meters.SHED, "orders", "circuit-open", "normal");
-        scope.timer(Meters.QUEUE_WAIT, "orders");
-        scope.gauge(Meters.PERMITS_USED, () -> 1, "orders");
-        scope.counter(Meters.CONNECTIONS_REJECTED, () -> 1);
+        scope.counter(BackendMeter.SHED, "orders", "circuit-open", "normal");
+        scope.timer(BackendMeter.QUEUE_WAIT, "orders");
+        scope.gauge(BackendMeter.PERMITS_USED, () -> 1, "orders");
+        scope.counter(GatewayMeter.CONNECTIONS_REJECTED, () -> 1);
         scope.bean(NAME, bean(1));
         assertThat(registry.getMeters())
                 .extracting(meter -> meter.getId().getName())
@@ -52,17 +52,17 @@ class MeterBookTest {
     @Test
     void showsASuccessorsGaugeAtOnceAndAfterItsPredecessorCloses() {
         MeterScope before = book.open();
-        before.gauge(Meters.PERMITS_LIMIT, () -> 10, "orders");
+        before.gauge(BackendMeter.PERMITS_LIMIT, () -> 10, "orders");
         MeterScope after = book.open();
 
         Gauge shown = registry.get("weir.permits.limit").gauge();
-        after.gauge(Meters.PERMITS_LIMIT, () -> 20, "orders");
+        after.gauge(BackendMeter.PERMITS_LIMIT, () -> 20, "orders");
 
         // The same meter: otherwise a concurrent scrape would find two of one name, and fail.
         assertThat(registry.get("weir.permits.limit").gauge()).isSameAs(shown);
-        assertThat(ObservedGateway.value(registry, Meters.PERMITS_LIMIT)).isEqualTo(20);
+        assertThat(ObservedGateway.value(registry, BackendMeter.PERMITS_LIMIT)).isEqualTo(20);
         before.close();
-        assertThat(ObservedGateway.value(registry, Meters.PERMITS_LIMIT)).isEqualTo(20);
+        assertThat(ObservedGateway.value(registry, BackendMeter.PERMITS_LIMIT)).isEqualTo(20);
         after.close();
         assertThat(registry.getMeters()).isEmpty();
     }
@@ -70,41 +70,42 @@ class MeterBookTest {
     @Test
     void continuesAPredecessorsCounter() {
         MeterScope before = book.open();
-        Counter old = before.counter(Meters.SHED, "orders", "circuit-open", "normal");
+        Counter old = before.counter(BackendMeter.SHED, "orders", "circuit-open", "normal");
         old.increment();
         MeterScope after = book.open();
-        after.counter(Meters.SHED, "orders", "circuit-open", "normal").increment();
+        after.counter(BackendMeter.SHED, "orders", "circuit-open", "normal").increment();
         before.close();
 
         // The predecessor still counts, after it has closed.
         old.increment();
 
-        assertThat(ObservedGateway.value(registry, Meters.SHED)).isEqualTo(3);
+        assertThat(ObservedGateway.value(registry, BackendMeter.SHED)).isEqualTo(3);
     }
 
     @Test
     void showsThePredecessorAgainAfterItsSuccessorCloses() throws JMException {
         MeterScope before = book.open();
-        Counter counter = before.counter(Meters.SHED, "orders", "circuit-open", "normal");
-        Timer timer = before.timer(Meters.QUEUE_WAIT, "orders");
-        before.gauge(Meters.PERMITS_LIMIT, () -> 10, "orders");
-        before.counter(Meters.CONNECTIONS_REJECTED, () -> 3);
+        Counter counter = before.counter(BackendMeter.SHED, "orders", "circuit-open", "normal");
+        Timer timer = before.timer(BackendMeter.QUEUE_WAIT, "orders");
+        before.gauge(BackendMeter.PERMITS_LIMIT, () -> 10, "orders");
+        before.counter(GatewayMeter.CONNECTIONS_REJECTED, () -> 3);
         before.bean(NAME, bean(1));
         MeterScope after = book.open();
-        after.counter(Meters.SHED, "orders", "circuit-open", "normal").increment();
-        after.timer(Meters.QUEUE_WAIT, "orders");
-        after.gauge(Meters.PERMITS_LIMIT, () -> 20, "orders");
-        after.counter(Meters.CONNECTIONS_REJECTED, () -> 4);
+        after.counter(BackendMeter.SHED, "orders", "circuit-open", "normal").increment();
+        after.timer(BackendMeter.QUEUE_WAIT, "orders");
+        after.gauge(BackendMeter.PERMITS_LIMIT, () -> 20, "orders");
+        after.counter(GatewayMeter.CONNECTIONS_REJECTED, () -> 4);
         after.bean(NAME, bean(2));
 
         after.close();
 
         counter.increment();
         timer.record(Duration.ofMillis(1));
-        assertThat(ObservedGateway.value(registry, Meters.SHED)).isEqualTo(2);
+        assertThat(ObservedGateway.value(registry, BackendMeter.SHED)).isEqualTo(2);
         assertThat(registry.get("weir.queue.wait").timer().count()).isEqualTo(1);
-        assertThat(ObservedGateway.value(registry, Meters.PERMITS_LIMIT)).isEqualTo(10);
-        assertThat(ObservedGateway.value(registry, Meters.CONNECTIONS_REJECTED)).isEqualTo(3);
+        assertThat(ObservedGateway.value(registry, BackendMeter.PERMITS_LIMIT)).isEqualTo(10);
+        assertThat(ObservedGateway.value(registry, GatewayMeter.CONNECTIONS_REJECTED))
+                .isEqualTo(3);
         assertThat(beans.getAttribute(NAME, "Limit")).isEqualTo(1);
         before.close();
         assertThat(registry.getMeters()).isEmpty();
@@ -114,15 +115,15 @@ class MeterBookTest {
     @Test
     void removesAGaugeOfItsOwnScopeOnly() {
         MeterScope before = book.open();
-        before.gauge(Meters.PERMITS_LIMIT, () -> 10, "orders");
+        before.gauge(BackendMeter.PERMITS_LIMIT, () -> 10, "orders");
         MeterScope after = book.open();
-        after.removeGauge(Meters.PERMITS_LIMIT, "orders");
-        assertThat(ObservedGateway.value(registry, Meters.PERMITS_LIMIT)).isEqualTo(10);
+        after.removeGauge(BackendMeter.PERMITS_LIMIT, "orders");
+        assertThat(ObservedGateway.value(registry, BackendMeter.PERMITS_LIMIT)).isEqualTo(10);
 
-        after.gauge(Meters.PERMITS_LIMIT, () -> 20, "orders");
-        before.removeGauge(Meters.PERMITS_LIMIT, "orders");
-        assertThat(ObservedGateway.value(registry, Meters.PERMITS_LIMIT)).isEqualTo(20);
-        after.removeGauge(Meters.PERMITS_LIMIT, "orders");
+        after.gauge(BackendMeter.PERMITS_LIMIT, () -> 20, "orders");
+        before.removeGauge(BackendMeter.PERMITS_LIMIT, "orders");
+        assertThat(ObservedGateway.value(registry, BackendMeter.PERMITS_LIMIT)).isEqualTo(20);
+        after.removeGauge(BackendMeter.PERMITS_LIMIT, "orders");
 
         assertThat(registry.getMeters()).isEmpty();
     }
@@ -161,12 +162,13 @@ class MeterBookTest {
 
         assertThat(alive).isNotNull();
         alive.set(7);
-        assertThat(ObservedGateway.value(registry, Meters.CONNECTIONS_REJECTED)).isEqualTo(7);
+        assertThat(ObservedGateway.value(registry, GatewayMeter.CONNECTIONS_REJECTED))
+                .isEqualTo(7);
     }
 
     private static WeakReference<AtomicLong> count(MeterScope scope) {
         AtomicLong rejected = new AtomicLong(3);
-        scope.counter(Meters.CONNECTIONS_REJECTED, rejected::get);
+        scope.counter(GatewayMeter.CONNECTIONS_REJECTED, rejected::get);
         return new WeakReference<>(rejected);
     }
 
@@ -175,16 +177,16 @@ class MeterBookTest {
         MeterScope scope = book.open();
         scope.close();
 
-        assertThat(scope.timerIfOpen(Meters.QUEUE_WAIT, "orders")).isNull();
-        assertThat(scope.counterIfOpen(Meters.SHED, "orders", "circuit-open", "normal"))
+        assertThat(scope.timerIfOpen(BackendMeter.QUEUE_WAIT, "orders")).isNull();
+        assertThat(scope.counterIfOpen(BackendMeter.SHED, "orders", "circuit-open", "normal"))
                 .isNull();
         AtomicBoolean read = new AtomicBoolean();
         assertThatIllegalStateException()
-                .isThrownBy(() -> scope.gauge(Meters.IN_FLIGHT, () -> {
+                .isThrownBy(() -> scope.gauge(GatewayMeter.IN_FLIGHT, () -> {
                     read.set(true);
                     return 1;
                 }));
-        assertThatIllegalStateException().isThrownBy(() -> scope.timer(Meters.QUEUE_WAIT, "orders"));
+        assertThatIllegalStateException().isThrownBy(() -> scope.timer(BackendMeter.QUEUE_WAIT, "orders"));
         assertThat(registry.getMeters()).isEmpty();
         assertThat(read).isFalse();
     }
@@ -194,10 +196,10 @@ class MeterBookTest {
         MeterScope scope = book.open();
 
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> scope.counter(Meters.SHED, "orders"))
+                .isThrownBy(() -> scope.counter(BackendMeter.SHED, "orders"))
                 .withMessage("SHED: COUNTER[orders] (expected: COUNTER[backend, reason, priority])");
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> scope.timer(Meters.SHED, "orders", "circuit-open", "normal"));
+                .isThrownBy(() -> scope.timer(BackendMeter.SHED, "orders", "circuit-open", "normal"));
     }
 
     private static LittlesLawBean bean(int limit) {

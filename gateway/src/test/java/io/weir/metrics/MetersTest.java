@@ -23,7 +23,6 @@ import io.weir.ratelimit.RateLimiter;
 import io.weir.testing.ObservedGateway;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
@@ -44,8 +43,11 @@ class MetersTest {
     @Test
     void equalTheContentOfAScrape() {
         Map<String, Set<String>> documented = new TreeMap<>();
-        for (Meters meter : Meters.values()) {
-            meter.prometheusNames().forEach(name -> documented.put(name, new TreeSet<>(meter.tags())));
+        for (Meters meter : Meters.all()) {
+            meter.definition()
+                    .prometheusNames()
+                    .forEach(name -> documented.put(
+                            name, new TreeSet<>(meter.definition().tags())));
         }
 
         Map<String, Set<String>> shown = new TreeMap<>();
@@ -64,9 +66,9 @@ class MetersTest {
     void haveTheirDescriptionAsHelpText() {
         String scrape = scrape();
 
-        for (Meters meter : Meters.values()) {
-            String first = meter.prometheusNames().getFirst().replaceFirst("_bucket$", "");
-            assertThat(scrape).contains(HELP + first + " " + meter.description() + "\n");
+        for (Meters meter : Meters.all()) {
+            String first = meter.definition().prometheusNames().getFirst().replaceFirst("_bucket$", "");
+            assertThat(scrape).contains(HELP + first + " " + meter.definition().description() + "\n");
         }
     }
 
@@ -103,23 +105,26 @@ class MetersTest {
 
     @Test
     void haveUniqueNamesAndWellFormedTags() {
-        assertThat(Arrays.stream(Meters.values()).map(Meters::meterName)).doesNotHaveDuplicates();
-        assertThat(Arrays.stream(Meters.values()).map(Meters::prometheusNames).flatMap(Collection::stream))
+        assertThat(Meters.all().stream().map(meter -> meter.definition().meterName()))
                 .doesNotHaveDuplicates();
-        for (Meters meter : Meters.values()) {
-            assertThat(meter.meterName()).matches("weir(\\.[a-z]+)+");
-            assertThat(meter.tags()).allMatch(tag -> tag.matches("[a-z]+"));
-            assertThat(meter.description()).endsWith(".");
+        assertThat(Meters.all().stream()
+                        .map(meter -> meter.definition().prometheusNames())
+                        .flatMap(Collection::stream))
+                .doesNotHaveDuplicates();
+        for (Meters meter : Meters.all()) {
+            assertThat(meter.definition().meterName()).matches("weir(\\.[a-z]+)+");
+            assertThat(meter.definition().tags()).allMatch(tag -> tag.matches("[a-z]+"));
+            assertThat(meter.definition().description()).endsWith(".");
         }
     }
 
     @Test
     void haveBucketsFromOneMillisecondToTenSecondsInStepsOfAtMostTwoAndAHalf() {
-        assertThat(Meters.BUCKETS.getFirst()).isEqualTo(Duration.ofMillis(1));
-        assertThat(Meters.BUCKETS.getLast()).isEqualTo(Duration.ofSeconds(10));
-        for (int i = 1; i < Meters.BUCKETS.size(); i++) {
-            long before = Meters.BUCKETS.get(i - 1).toMillis();
-            assertThat(Meters.BUCKETS.get(i).toMillis()).isBetween(before + 1, before * 5 / 2);
+        assertThat(MeterDefinition.BUCKETS.getFirst()).isEqualTo(Duration.ofMillis(1));
+        assertThat(MeterDefinition.BUCKETS.getLast()).isEqualTo(Duration.ofSeconds(10));
+        for (int i = 1; i < MeterDefinition.BUCKETS.size(); i++) {
+            long before = MeterDefinition.BUCKETS.get(i - 1).toMillis();
+            assertThat(MeterDefinition.BUCKETS.get(i).toMillis()).isBetween(before + 1, before * 5 / 2);
         }
     }
 

@@ -57,8 +57,8 @@ class OpsVocabularyTest {
     void everyMeterIsInARuleOrOnADashboard() {
         Set<String> used = found(METER, rules + dashboards);
 
-        for (Meters meter : Meters.values()) {
-            assertThat(meter.prometheusNames())
+        for (Meters meter : Meters.all()) {
+            assertThat(meter.definition().prometheusNames())
                     .as("%s is in no rule and on no dashboard", meter)
                     .anyMatch(used::contains);
         }
@@ -234,8 +234,8 @@ class OpsVocabularyTest {
 
     /** The names of all series of the gateway's own meters. */
     private static Set<String> existing() {
-        return Arrays.stream(Meters.values())
-                .map(Meters::prometheusNames)
+        return Meters.all().stream()
+                .map(meter -> meter.definition().prometheusNames())
                 .flatMap(Collection::stream)
                 .collect(Collectors.toSet());
     }

@@ -7,7 +7,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.handler.codec.http.HttpHeaders;
-import io.weir.metrics.Meters;
+import io.weir.metrics.BackendMeter;
+import io.weir.metrics.RouteMeter;
 import io.weir.outcome.Reason;
 import io.weir.reload.ConfigurationChange;
 import io.weir.reload.ConfigurationChange.Trigger;
@@ -106,7 +107,7 @@ class RateLimitIT extends OneBackendTests {
                 .isBetween(nextPermit, nextPermit + 15);
         assertThat(received.get() - before).isEqualTo(3);
         assertThat(gateway.bean(MeterRegistry.class)
-                        .get(Meters.RATE_LIMIT_KEYS.meterName())
+                        .get(RouteMeter.RATE_LIMIT_KEYS.definition().meterName())
                         .tag("route", door.id("address"))
                         .gauge()
                         .value())
@@ -212,7 +213,7 @@ class RateLimitIT extends OneBackendTests {
     private static double wouldRefuse() {
         return gateway
                 .bean(MeterRegistry.class)
-                .find(Meters.WOULD_REFUSE.meterName())
+                .find(BackendMeter.WOULD_REFUSE.definition().meterName())
                 .tag("reason", "rate-limited")
                 .counters()
                 .stream()
@@ -244,7 +245,7 @@ class RateLimitIT extends OneBackendTests {
             assertThat(get(door, "changes", "4" + i).status()).isEqualTo(200);
         }
         assertThat(gateway.bean(MeterRegistry.class)
-                        .find(Meters.RATE_LIMIT_KEYS.meterName())
+                        .find(RouteMeter.RATE_LIMIT_KEYS.definition().meterName())
                         .tag("route", door.id("changes"))
                         .gauge())
                 .isNull();

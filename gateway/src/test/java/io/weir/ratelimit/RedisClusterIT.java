@@ -4,7 +4,7 @@ import static io.weir.testing.Refusals.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lettuce.core.RedisURI;
-import io.weir.metrics.Meters;
+import io.weir.metrics.RouteMeter;
 import io.weir.outcome.Reason;
 import io.weir.testing.Door;
 import io.weir.testing.Leaks;
@@ -81,7 +81,7 @@ class RedisClusterIT {
             assertRefused(limits.ask(door, "both", caller), Reason.RATE_LIMITED);
             assertThat(redis().keys(node)).contains(SharedLimits.PREFIX + limits.sharedKey(door, "both", caller));
         }
-        assertThat(limits.meter(Meters.RATE_LIMIT_SHARED_UP)).isEqualTo(1);
+        assertThat(limits.meter(RouteMeter.RATE_LIMIT_SHARED_UP)).isEqualTo(1);
     }
 
     @Door.Any
@@ -125,7 +125,7 @@ class RedisClusterIT {
     }
 
     private static void assertKeysOfOneNodeCountHere(Door door, String route) throws IOException {
-        double before = limits.meter(Meters.RATE_LIMIT_LOCAL);
+        double before = limits.meter(RouteMeter.RATE_LIMIT_LOCAL);
         String concerned = callerOf(DOWN, door, route, 1);
         for (int i = 0; i < 3; i++) {
             assertThat(limits.ask(door, route, concerned).status()).isEqualTo(200);
@@ -134,12 +134,14 @@ class RedisClusterIT {
         assertThat(limits.takeAtOther(door, route, concerned))
                 .as("fails at once")
                 .isNull();
-        assertThat(limits.meter(Meters.RATE_LIMIT_LOCAL)).isEqualTo(before + 4);
+        assertThat(limits.meter(RouteMeter.RATE_LIMIT_LOCAL)).isEqualTo(before + 4);
 
         String elsewhere = callerOf(2, door, route, 0);
         assertThat(limits.ask(door, route, elsewhere).header("RateLimit")).startsWith("\"default\";r=2;");
         assertThat(remainingAtOther(door, route, elsewhere)).isEqualTo(1);
-        assertThat(limits.meter(Meters.RATE_LIMIT_LOCAL)).as("counted in Redis").isEqualTo(before + 4);
+        assertThat(limits.meter(RouteMeter.RATE_LIMIT_LOCAL))
+                .as("counted in Redis")
+                .isEqualTo(before + 4);
     }
 
     @Test

@@ -5,6 +5,7 @@ import static org.awaitility.Awaitility.await;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.handler.codec.http.DefaultHttpHeaders;
 import io.weir.metrics.Meters;
+import io.weir.metrics.RouteMeter;
 import io.weir.testing.Door;
 import io.weir.testing.TestBackend;
 import io.weir.testing.TestCaller;
@@ -54,7 +55,7 @@ final class SharedLimits implements AutoCloseable {
 
     double meter(Meters meter) {
         MeterRegistry registry = gateway.bean(MeterRegistry.class);
-        return registry.get(meter.meterName())
+        return registry.get(meter.definition().meterName())
                 .meter()
                 .measure()
                 .iterator()
@@ -64,7 +65,7 @@ final class SharedLimits implements AutoCloseable {
 
     /** Waits until that share of the keys is counted in Redis, by both gateways. */
     void awaitShare(double value) {
-        await().until(() -> Math.abs(meter(Meters.RATE_LIMIT_SHARED_UP) - value) < 0.001
+        await().until(() -> Math.abs(meter(RouteMeter.RATE_LIMIT_SHARED_UP) - value) < 0.001
                 && Math.abs(other.availableShare() - value) < 0.001);
     }
 

@@ -7,7 +7,7 @@ import static org.assertj.core.api.Assertions.within;
 
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.api.StatefulRedisConnection;
-import io.weir.metrics.Meters;
+import io.weir.metrics.RouteMeter;
 import io.weir.outcome.Reason;
 import io.weir.testing.Door;
 import io.weir.testing.Leaks;
@@ -81,7 +81,7 @@ class SharedRateLimitIT {
         assertThat(refused.header("RateLimit")).startsWith("\"default\";r=0;t=1");
         // Other callers have quotas of their own.
         assertThat(limits.ask(door, "both", "b").status()).isEqualTo(200);
-        assertThat(limits.meter(Meters.RATE_LIMIT_SHARED_UP)).isEqualTo(1);
+        assertThat(limits.meter(RouteMeter.RATE_LIMIT_SHARED_UP)).isEqualTo(1);
     }
 
     @Test
@@ -105,7 +105,7 @@ class SharedRateLimitIT {
     @Door.Any
     void countsByItselfWhileRedisIsGone(Door door) throws Exception {
         assertThat(limits.ask(door, "ends", "a").status()).isEqualTo(200);
-        double before = limits.meter(Meters.RATE_LIMIT_LOCAL);
+        double before = limits.meter(RouteMeter.RATE_LIMIT_LOCAL);
         redis().kill();
         try {
             assertThat(limits.ask(door, "ends", "a").status()).isEqualTo(200);
@@ -115,7 +115,7 @@ class SharedRateLimitIT {
                 assertThat(limits.ask(door, "ends", "c").status()).isEqualTo(200);
             }
             assertRefused(limits.ask(door, "ends", "c"), Reason.RATE_LIMITED);
-            assertThat(limits.meter(Meters.RATE_LIMIT_LOCAL)).isEqualTo(before + 5);
+            assertThat(limits.meter(RouteMeter.RATE_LIMIT_LOCAL)).isEqualTo(before + 5);
         } finally {
             redis().startAgain();
         }
@@ -130,13 +130,13 @@ class SharedRateLimitIT {
         redis().freeze();
         try {
             limits.awaitShare(0);
-            double before = limits.meter(Meters.RATE_LIMIT_LOCAL);
+            double before = limits.meter(RouteMeter.RATE_LIMIT_LOCAL);
             long began = System.nanoTime();
             for (int i = 0; i < 100; i++) {
                 assertThat(limits.ask(Door.COMPILED, "hangs", "caller" + i).status())
                         .isEqualTo(200);
             }
-            assertThat(limits.meter(Meters.RATE_LIMIT_LOCAL)).isEqualTo(before + 100);
+            assertThat(limits.meter(RouteMeter.RATE_LIMIT_LOCAL)).isEqualTo(before + 100);
             assertThat(System.nanoTime() - began)
                     .as("no request has waited its second")
                     .isLessThan(Duration.ofSeconds(50).toNanos());

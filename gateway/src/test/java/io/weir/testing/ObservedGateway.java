@@ -201,7 +201,7 @@ public final class ObservedGateway implements AutoCloseable {
 
     /** The sum of a registry's meters of this name and these tags. */
     public static double value(MeterRegistry registry, Meters meter, String... tags) {
-        return registry.get(meter.meterName()).tags(tags).meters().stream()
+        return registry.get(meter.definition().meterName()).tags(tags).meters().stream()
                 .mapToDouble(found -> found.measure().iterator().next().getValue())
                 .sum();
     }
