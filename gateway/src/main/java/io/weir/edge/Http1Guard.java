@@ -6,8 +6,8 @@ import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelPipeline;
 import io.netty.channel.ChannelPromise;
 import io.netty.handler.codec.DecoderException;
+import io.netty.handler.codec.http.FullHttpResponse;
 import io.netty.handler.codec.http.HttpContent;
-import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http.HttpRequest;
 import io.netty.handler.codec.http.HttpResponse;
 import io.netty.handler.codec.http.HttpResponseStatus;
@@ -15,13 +15,11 @@ import io.netty.handler.codec.http.HttpServerCodec;
 import io.netty.handler.codec.http.HttpServerUpgradeHandler;
 import io.netty.handler.codec.http.HttpStatusClass;
 import io.netty.handler.codec.http.HttpUtil;
-import io.netty.handler.codec.http.HttpVersion;
 import io.netty.handler.codec.http.LastHttpContent;
 import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2Frame;
 import io.netty.util.ReferenceCountUtil;
 import io.weir.edge.Http1ConnectionState.Phase;
-import io.weir.outcome.Problem;
 import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
 import java.nio.channels.ClosedChannelException;
@@ -37,8 +35,7 @@ import reactor.netty.NettyPipeline;
  * <p>It is necessary because Reactor Netty answers malformed requests itself, completes a half-written
  * response when the request's body turns out to be malformed, and reads an unwanted body without a bound.
  *
- * <p>Concurrency: confined to the connection's event loop. The class stays whole: it is one sequence of
- * events.
+ * <p>Concurrency: confined to the connection's event loop.
  */
 @SuppressWarnings("FutureReturnValueIgnored") // A failed write or close shows as the channel's close.
 final class Http1Guard extends ChannelDuplexHandler implements CallerConnection.Guard {
@@ -49,18 +46,18 @@ final class Http1Guard extends ChannelDuplexHandler implements CallerConnection.
     private final Http1Upgrade upgrade;
     private final LingeringClose lingeringClose;
     private final Http1ConnectionState state = new Http1ConnectionState();
+    private final Http1Refusals refusals;
     private @Nullable ChannelHandlerContext ctx;
-    /** The id of the request that the state's refusal answers. */
-    private String refusedRequestId = "";
     /** The arriving request is shed: Reactor Netty has not seen it. */
     private boolean isShed;
 
     private Http1Guard(CallerConnection connection, boolean hasUpgradeHandler) {
         this.connection = connection;
         this.rules = connection.rules();
+        this.refusals = new Http1Refusals(connection, state);
         this.scanner = new Http1Scanner(this, state);
         this.upgrade = new Http1Upgrade(connection, hasUpgradeHandler);
-        this.lingeringClose = new LingeringClose(connection, scanner);
+        this.lingeringClose = new LingeringClose(connection, state, scanner);
     }
 
     /** Guards a connection whose pipeline has an HTTP/1 codec. */
@@ -69,7 +66,7 @@ final class Http1Guard extends ChannelDuplexHandler implements CallerConnection.
         Http1Guard guard = new Http1Guard(connection, pipeline.get(HttpServerUpgradeHandler.class) != null);
         pipeline.addBefore(codec, null, guard.scanner);
         pipeline.addAfter(codec, null, guard);
-        pipeline.addAfter(NettyPipeline.HttpTrafficHandler, null, new LastResponseHandler(guard));
+        pipeline.addAfter(NettyPipeline.HttpTrafficHandler, null, new LastResponseHandler(guard.rules, guard.state));
         pipeline.addAfter(NettyPipeline.HttpTrafficHandler, null, RequestTrailers.ofConnection());
         connection.setGuard(guard);
     }
@@ -169,7 +166,7 @@ final class Http1Guard extends ChannelDuplexHandler implements CallerConnection.
             isShed = false;
             awaitNextRequest();
         } else if (exceedsLimit) {
-            linger(context, false);
+            lingeringClose.start(context, false);
         }
     }
 
@@ -199,11 +196,6 @@ final class Http1Guard extends ChannelDuplexHandler implements CallerConnection.
                 context.write(message, promise);
             }
         }
-    }
-
-    /** Whether the response that begins now must be the connection's last one. */
-    boolean isLastResponse() {
-        return rules.drain().isClosingConnections() || state.mustCloseAfterResponse();
     }
 
     private void writeEnd(ChannelHandlerContext context, Object message, ChannelPromise promise) {
@@ -267,10 +259,10 @@ final class Http1Guard extends ChannelDuplexHandler implements CallerConnection.
         state.abandonBody();
         ChannelHandlerContext context = context();
         if (state.openRequests() == 0) {
-            linger(context, false);
+            lingeringClose.start(context, false);
         } else if (state.isWritingResponse() && state.openRequests() == 1) {
             // A part of an answer is sent already, so no other answer can follow.
-            report(bad, RequestId.of(receivedId(request)), request, 0, 0);
+            refusals.reportUnanswered(bad, request);
             state.enter(Phase.LINGERING);
             LingeringClose.reset(context);
         } else {
@@ -285,14 +277,7 @@ final class Http1Guard extends ChannelDuplexHandler implements CallerConnection.
 
     /** Refuses a request; {@code turn} is the number of open requests at which the refusal is written. */
     private void refuse(Refusal bad, @Nullable HttpRequest request, int turn) {
-        refusedRequestId = RequestId.of(receivedId(request));
-        report(
-                bad,
-                refusedRequestId,
-                request,
-                bad.reason() == Reason.CLIENT_TOO_SLOW ? waitedForHeadNanos() : 0,
-                isAnswered(bad) ? Problem.length(bad, refusedRequestId) : 0);
-        state.refuse(bad, turn);
+        refusals.refuse(bad, request, turn);
         writeRefusalIfDue();
     }
 
@@ -301,55 +286,24 @@ final class Http1Guard extends ChannelDuplexHandler implements CallerConnection.
      * caller's next request costs no connect.
      */
     private void shed(ChannelHandlerContext context, HttpRequest request, Refusal overloaded) {
-        if (!HttpVersion.HTTP_1_1.equals(request.protocolVersion())
-                || !HttpUtil.isKeepAlive(request)
-                || rules.drain().isClosingConnections()
-                || Http1RequestChecks.bodyLength(request) > EdgeRules.UNREAD_MAX_BYTES) {
+        if (!refusals.canStayOpen(request)) {
             refuse(overloaded, request, 0);
             ReferenceCountUtil.release(request);
             return;
         }
-        String requestId = RequestId.of(receivedId(request));
-        boolean isHead = HttpMethod.HEAD.equals(request.method());
-        report(overloaded, requestId, request, 0, isHead ? 0 : Problem.length(overloaded, requestId));
+        FullHttpResponse response = refusals.shed(overloaded, request, context.alloc());
         connection.cancelTimeout();
         isShed = true;
         state.requestArrived(request);
-        write(context, LastResponseHandler.refusal(overloaded, requestId, context.alloc()), context.newPromise());
+        write(context, response, context.newPromise());
         context.flush();
         context.read();
     }
 
-    private static @Nullable CharSequence receivedId(@Nullable HttpRequest request) {
-        return request == null ? null : request.headers().get(RequestId.X_REQUEST_ID);
-    }
-
-    /** Bytes of another protocol get no answer. */
-    private static boolean isAnswered(Refusal bad) {
-        return !bad.equals(Http1RequestChecks.NO_PROTOCOL);
-    }
-
-    private void report(
-            Refusal bad, String requestId, @Nullable HttpRequest request, long waitedNanos, int answerBytes) {
-        connection.reportRefusal(
-                bad.reason(),
-                requestId,
-                Http1RequestChecks.methodOf(request),
-                Http1RequestChecks.targetOf(request),
-                waitedNanos,
-                answerBytes);
-    }
-
     private void writeRefusalIfDue() {
-        Refusal due = state.takeDueRefusal();
-        if (due == null) {
-            return;
+        if (refusals.writeIfDue(context())) {
+            lingeringClose.start(context(), false);
         }
-        ChannelHandlerContext context = context();
-        if (isAnswered(due)) {
-            context.writeAndFlush(LastResponseHandler.lastRefusal(due, refusedRequestId, context.alloc()));
-        }
-        linger(context, false);
     }
 
     // ---------------------------------------------------------------- time
@@ -361,9 +315,7 @@ final class Http1Guard extends ChannelDuplexHandler implements CallerConnection.
         }
     }
 
-    /**
-     * Starts the timeout of a request head; that of the first head runs since the connection was accepted.
-     */
+    /** Starts the timeout of a request head; that of the first head runs since the accept. */
     private void timeHead() {
         state.headTimed();
         if (state.hasServed()) {
@@ -379,10 +331,6 @@ final class Http1Guard extends ChannelDuplexHandler implements CallerConnection.
         }
     }
 
-    private long waitedForHeadNanos() {
-        return state.hasServed() ? rules.headTimeoutNanos() : connection.nowNanos() - connection.openedAtNanos();
-    }
-
     @Override
     public void onTimeout() {
         ChannelHandlerContext context = context();
@@ -392,7 +340,7 @@ final class Http1Guard extends ChannelDuplexHandler implements CallerConnection.
                     return;
                 }
                 if (state.isReadingBody()) {
-                    linger(context, false);
+                    lingeringClose.start(context, false);
                 } else if (state.isHeadTimed()) {
                     refuse(Refusal.of(Reason.CLIENT_TOO_SLOW, "the request's head did not arrive in time"), null, 0);
                 } else {
@@ -416,29 +364,9 @@ final class Http1Guard extends ChannelDuplexHandler implements CallerConnection.
 
     // ---------------------------------------------------------------- close
 
-    /**
-     * Lingers if the response is complete and the request is not, so that the caller can read the response.
-     */
     @Override
     public void close(ChannelHandlerContext context, ChannelPromise promise) {
-        if (!state.lingersOnClose() || !context.channel().isActive() || LingeringClose.isReset(context)) {
-            context.close(promise);
-            return;
-        }
-        if (!promise.isVoid()) {
-            context.channel().closeFuture().addListener(closed -> promise.trySuccess());
-        }
-        // Reactor Netty may write the response before it reads the end of a request without a body.
-        linger(context, state.awaitsEndOfAnsweredRequest());
-    }
-
-    private void linger(ChannelHandlerContext context, boolean awaitsEnd) {
-        if (state.phase() == Phase.LINGERING || !context.channel().isActive()) {
-            return;
-        }
-        state.enter(Phase.LINGERING);
-        state.abandonBody();
-        lingeringClose.start(context, awaitsEnd);
+        lingeringClose.close(context, promise);
     }
 
     /** Stops reading while a refusal waits for its turn. */

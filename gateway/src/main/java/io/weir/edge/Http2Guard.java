@@ -1,20 +1,11 @@
 package io.weir.edge;
 
-import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelDuplexHandler;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelPipeline;
 import io.netty.channel.ChannelPromise;
-import io.netty.handler.codec.http.DefaultHttpHeaders;
-import io.netty.handler.codec.http.HttpHeaderNames;
-import io.netty.handler.codec.http.HttpHeaders;
-import io.netty.handler.codec.http.HttpMethod;
-import io.netty.handler.codec.http.HttpResponseStatus;
-import io.netty.handler.codec.http2.DefaultHttp2DataFrame;
 import io.netty.handler.codec.http2.DefaultHttp2GoAwayFrame;
-import io.netty.handler.codec.http2.DefaultHttp2Headers;
-import io.netty.handler.codec.http2.DefaultHttp2HeadersFrame;
 import io.netty.handler.codec.http2.DefaultHttp2ResetFrame;
 import io.netty.handler.codec.http2.DefaultHttp2WindowUpdateFrame;
 import io.netty.handler.codec.http2.Http2CodecUtil;
@@ -28,12 +19,9 @@ import io.netty.handler.codec.http2.Http2FrameStreamException;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2HeadersFrame;
 import io.netty.handler.codec.http2.Http2Stream;
-import io.weir.outcome.Problem;
 import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
 import java.io.IOException;
-import java.util.Iterator;
-import java.util.Map;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -45,8 +33,7 @@ import org.jspecify.annotations.Nullable;
  * form as every other refusal. An unwanted body is dropped up to a limit; beyond it, the stream is reset
  * without an error (RFC 9113, 8.1). If the caller does not read a refusal, its stream is reset with an error.
  *
- * <p>Concurrency: confined to the connection's event loop. The class stays whole: it is one sequence of
- * events.
+ * <p>Concurrency: confined to the connection's event loop.
  */
 @SuppressWarnings("FutureReturnValueIgnored") // A failed write or close shows as the channel's close.
 final class Http2Guard extends ChannelDuplexHandler implements CallerConnection.Guard {
@@ -180,18 +167,10 @@ final class Http2Guard extends ChannelDuplexHandler implements CallerConnection.
     }
 
     private void refuse(ChannelHandlerContext context, Http2HeadersFrame head, Refusal bad) {
-        CharSequence method = head.headers().method();
-        CharSequence path = head.headers().path();
-        String requestId = RequestId.of(head.headers().get(RequestId.X_REQUEST_ID));
-        connection.reportRefusal(
-                bad.reason(),
-                requestId,
-                method == null ? null : method.toString(),
-                path == null ? null : path.toString(),
-                0,
-                hasBody(head) ? Problem.length(bad, requestId) : 0);
+        Http2Refusal refusal = Http2Refusal.of(head.headers(), bad);
+        refusal.report(connection);
         Http2FrameStream stream = head.stream();
-        ChannelFuture written = writeRefusal(context, head, bad, requestId);
+        ChannelFuture written = refusal.write(context, stream);
         if (!head.isEndStream()) {
             // After the response: a reset overtakes frames that wait for the caller's flow-control window.
             written.addListener(answered -> {
@@ -205,49 +184,6 @@ final class Http2Guard extends ChannelDuplexHandler implements CallerConnection.
             unfinished.add(stream, connection.nowNanos());
             updateTimeout();
         }
-    }
-
-    private static boolean isGrpc(Http2HeadersFrame head) {
-        CharSequence type = head.headers().get(HttpHeaderNames.CONTENT_TYPE);
-        return type != null && type.toString().startsWith("application/grpc");
-    }
-
-    /** Whether the response of a refusal has a body. */
-    private static boolean hasBody(Http2HeadersFrame head) {
-        CharSequence method = head.headers().method();
-        return !isGrpc(head) && (method == null || !HttpMethod.HEAD.asciiName().contentEquals(method));
-    }
-
-    /** Writes the response of a refusal; returns the future of its last frame. */
-    private static ChannelFuture writeRefusal(
-            ChannelHandlerContext context, Http2HeadersFrame head, Refusal bad, String requestId) {
-        boolean hasBody = hasBody(head);
-        ByteBuf body = Problem.body(bad, requestId, context.alloc());
-        HttpHeaders fields = new DefaultHttpHeaders();
-        HttpResponseStatus status;
-        fields.set(RequestId.X_REQUEST_ID, requestId);
-        DateField.SYSTEM.addIfMissing(fields);
-        if (isGrpc(head)) {
-            status = HttpResponseStatus.OK;
-            Problem.writeGrpc(bad, fields);
-        } else {
-            status = bad.reason().status();
-            Problem.writeHead(bad, fields);
-            fields.setInt(HttpHeaderNames.CONTENT_LENGTH, body.readableBytes());
-        }
-        Http2Headers response = new DefaultHttp2Headers().status(status.codeAsText());
-        Iterator<Map.Entry<CharSequence, CharSequence>> each = fields.iteratorCharSequence();
-        while (each.hasNext()) {
-            Map.Entry<CharSequence, CharSequence> field = each.next();
-            response.add(field.getKey(), field.getValue());
-        }
-        Http2FrameStream stream = head.stream();
-        ChannelFuture written = context.write(new DefaultHttp2HeadersFrame(response, !hasBody).stream(stream));
-        if (hasBody) {
-            return context.write(new DefaultHttp2DataFrame(body, true).stream(stream));
-        }
-        body.release();
-        return written;
     }
 
     // ---------------------------------------------------------------- responses and unread bodies

@@ -1,23 +1,16 @@
 package io.weir.edge;
 
-import io.netty.buffer.ByteBuf;
-import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelOutboundHandlerAdapter;
 import io.netty.channel.ChannelPromise;
-import io.netty.handler.codec.http.DefaultFullHttpResponse;
-import io.netty.handler.codec.http.FullHttpResponse;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaderValues;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpResponse;
 import io.netty.handler.codec.http.HttpStatusClass;
-import io.netty.handler.codec.http.HttpVersion;
 import io.netty.util.AttributeKey;
-import io.weir.outcome.Problem;
-import io.weir.outcome.Refusal;
 import java.util.List;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -38,10 +31,12 @@ public final class LastResponseHandler extends ChannelOutboundHandlerAdapter {
 
     private static final Pattern CLOSE = Pattern.compile("(?<![^\\s,])close(?![^\\s,])", Pattern.CASE_INSENSITIVE);
 
-    private final Http1Guard guard;
+    private final EdgeRules rules;
+    private final Http1ConnectionState state;
 
-    LastResponseHandler(Http1Guard guard) {
-        this.guard = guard;
+    LastResponseHandler(EdgeRules rules, Http1ConnectionState state) {
+        this.rules = rules;
+        this.state = state;
     }
 
     /**
@@ -76,30 +71,10 @@ public final class LastResponseHandler extends ChannelOutboundHandlerAdapter {
         }
     }
 
-    /** The response of a refusal that is the connection's last one. */
-    static FullHttpResponse lastRefusal(Refusal refusal, String requestId, ByteBufAllocator allocator) {
-        FullHttpResponse response = refusal(refusal, requestId, allocator);
-        response.headers().set(HttpHeaderNames.CONNECTION, HttpHeaderValues.CLOSE);
-        return response;
-    }
-
-    /** The response of a refusal after which the connection stays open. */
-    static FullHttpResponse refusal(Refusal refusal, String requestId, ByteBufAllocator allocator) {
-        ByteBuf body = Problem.body(refusal, requestId, allocator);
-        FullHttpResponse response = new DefaultFullHttpResponse(
-                HttpVersion.HTTP_1_1, refusal.reason().status(), body);
-        Problem.writeHead(refusal, response.headers());
-        DateField.SYSTEM.addIfMissing(response.headers());
-        response.headers()
-                .set(RequestId.X_REQUEST_ID, requestId)
-                .setInt(HttpHeaderNames.CONTENT_LENGTH, body.readableBytes());
-        return response;
-    }
-
     @Override
     public void write(ChannelHandlerContext context, Object message, ChannelPromise promise) {
         if (message instanceof HttpResponse response
-                && guard.isLastResponse()
+                && (rules.drain().isClosingConnections() || state.mustCloseAfterResponse())
                 && response.status().codeClass() != HttpStatusClass.INFORMATIONAL) {
             response.headers().set(HttpHeaderNames.CONNECTION, HttpHeaderValues.CLOSE);
         }

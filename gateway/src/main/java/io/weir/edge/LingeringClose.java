@@ -3,8 +3,10 @@ package io.weir.edge;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.ChannelOutboundBuffer;
+import io.netty.channel.ChannelPromise;
 import io.netty.channel.socket.DuplexChannel;
 import io.netty.handler.ssl.SslHandler;
+import io.weir.edge.Http1ConnectionState.Phase;
 
 /**
  * Closes an HTTP/1 connection so that the caller can still read the last response: flushes it, shuts down the
@@ -17,6 +19,7 @@ import io.netty.handler.ssl.SslHandler;
 final class LingeringClose {
 
     private final CallerConnection connection;
+    private final Http1ConnectionState state;
     private final Http1Scanner scanner;
 
     private boolean awaitsEndOfRequest;
@@ -24,17 +27,36 @@ final class LingeringClose {
     private boolean isFlushed;
     private long pendingBytes;
 
-    LingeringClose(CallerConnection connection, Http1Scanner scanner) {
+    LingeringClose(CallerConnection connection, Http1ConnectionState state, Http1Scanner scanner) {
         this.connection = connection;
+        this.state = state;
         this.scanner = scanner;
     }
 
+    /** Closes at once, unless the response is complete and the request is not. */
+    void close(ChannelHandlerContext context, ChannelPromise promise) {
+        if (!state.lingersOnClose() || !context.channel().isActive() || isReset(context)) {
+            context.close(promise);
+            return;
+        }
+        if (!promise.isVoid()) {
+            context.channel().closeFuture().addListener(closed -> promise.trySuccess());
+        }
+        // Reactor Netty may write the response before it reads the end of a request without a body.
+        start(context, state.awaitsEndOfAnsweredRequest());
+    }
+
     /**
-     * Starts to linger.
+     * Starts to linger; no effect if the connection lingers already, or is closed.
      *
      * @param awaitsEnd whether the connection may close as soon as the end of the last request arrives
      */
     void start(ChannelHandlerContext context, boolean awaitsEnd) {
+        if (state.phase() == Phase.LINGERING || !context.channel().isActive()) {
+            return;
+        }
+        state.enter(Phase.LINGERING);
+        state.abandonBody();
         awaitsEndOfRequest = awaitsEnd;
         pendingBytes = pendingBytes(context);
         connection.setTimeout(EdgeRules.LINGER_NANOS);
@@ -79,7 +101,7 @@ final class LingeringClose {
     }
 
     /** Whether the next close resets the connection. */
-    static boolean isReset(ChannelHandlerContext context) {
+    private static boolean isReset(ChannelHandlerContext context) {
         Integer linger = context.channel().config().getOption(ChannelOption.SO_LINGER);
         return linger != null && linger == 0;
     }
