@@ -16,7 +16,6 @@ import io.weir.instance.Instance;
 import io.weir.instance.InstanceAddress;
 import io.weir.instance.Instances;
 import io.weir.instance.InstancesInForce;
-import io.weir.instance.Pool;
 import io.weir.instance.UpstreamProtocol;
 import io.weir.limit.LimitInForce;
 import io.weir.limit.LimitLog;
@@ -34,11 +33,9 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.DoubleSupplier;
-import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -48,9 +45,6 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A successor shares every part of its predecessor that the change does not concern. The creation of a
  * successor changes no shared part: {@link LiveBackends} changes them when it commits the configuration.
- *
- * <p>The class stays whole although it has more than 400 lines: it lists all parts of a backend, and which of
- * them a successor shares.
  */
 public final class BackendFactory {
 
@@ -60,8 +54,7 @@ public final class BackendFactory {
     private final LittlesLawProperties littlesLaw;
     private final LongSupplier nanoClock;
     private final DoubleSupplier random;
-    private final Consumer<Instance> onOpened;
-    private final RecentEvents recentEvents;
+    private final InstanceFactory instanceFactory;
     private final Supplier<@Nullable ActiveFaults> faults;
 
     /**
@@ -85,14 +78,13 @@ public final class BackendFactory {
             RecentEvents recentEvents,
             Supplier<@Nullable ActiveFaults> faults) {
         this.faults = faults;
-        this.onOpened = onOpened;
-        this.recentEvents = recentEvents;
         this.registries = registries;
         this.pools = pools;
         this.meterBook = meterBook;
         this.littlesLaw = littlesLaw;
         this.nanoClock = nanoClock;
         this.random = random;
+        this.instanceFactory = new InstanceFactory(registries, pools, nanoClock, random, onOpened, recentEvents);
     }
 
     /**
@@ -119,15 +111,15 @@ public final class BackendFactory {
                 BackendFactory::wallNanos);
         RegisteredBulkhead registered =
                 RegisteredBulkhead.register(registries.bulkheads(), name, bulkhead, limit, Map.of());
-        Health health = health(name, settings, new CompartmentPermits(bulkhead, limit), plan);
+        CompartmentPermits compartment = new CompartmentPermits(bulkhead, limit);
+        Health health = health(name, settings, compartment, plan);
         List<InstanceAddress> addresses = source.addresses();
-        Instances instances = instances(properties, addresses, health, new CompartmentPermits(bulkhead, limit), plan);
+        Instances instances = instanceFactory.create(properties, addresses, health, compartment, plan);
         limit.limitBy(health.caps()::maxCalls, health.caps()::limitShare);
         RetryBudget retryBudget = new RetryBudget(properties.retryBudget(), nanoClock.getAsLong());
         ServiceTimeEstimate serviceTime = new ServiceTimeEstimate(littlesLaw, health, nanoClock);
-        MeterScope scope = openMeters(plan);
         BackendMeters meters = new BackendMeters(
-                scope,
+                openMeters(plan),
                 name,
                 bulkhead,
                 limit,
@@ -192,7 +184,8 @@ public final class BackendFactory {
         String name = old.name();
         @Nullable Object sslBundle = pools.sslBundle(properties);
         List<InstanceAddress> addresses = source.addresses();
-        Instances instances = instances(before, properties, addresses, pools.isReusable(before, properties), plan);
+        Instances instances = instanceFactory.createSuccessors(
+                before, properties, addresses, pools.isReusable(before, properties), plan);
         RetryBudget retryBudget =
                 properties.retryBudget().equals(before.properties().retryBudget())
                         ? old.retryBudget()
@@ -230,7 +223,7 @@ public final class BackendFactory {
      */
     ManagedBackend withPresentAddresses(ManagedBackend before, BackendPlan plan) {
         List<InstanceAddress> addresses = before.source().addresses();
-        Instances instances = instances(before, before.properties(), addresses, true, plan);
+        Instances instances = instanceFactory.createSuccessors(before, before.properties(), addresses, true, plan);
         return before.withInstances(
                 addresses,
                 instances,
@@ -259,94 +252,11 @@ public final class BackendFactory {
                         properties.deadlineEnforce()));
     }
 
-    private Instances instances(
-            BackendProperties properties,
-            List<InstanceAddress> addresses,
-            Health health,
-            CompartmentPermits permits,
-            BackendPlan plan) {
-        String name = health.resilience4j().getName();
-        return assemble(
-                properties,
-                addresses,
-                health,
-                address -> new Instance(
-                        address,
-                        pool(name, properties, address, plan),
-                        instanceHealth(health, properties, address, permits)));
-    }
-
-    /** The instances after a change; those whose address stays keep their connections and their health. */
-    private Instances instances(
-            ManagedBackend before,
-            BackendProperties properties,
-            List<InstanceAddress> addresses,
-            boolean isReusable,
-            BackendPlan plan) {
-        Instances present = before.instances();
-        if (isReusable
-                && addresses.equals(before.addresses())
-                && properties.loadBalancing().equals(before.properties().loadBalancing())) {
-            return present;
-        }
-        Backend old = before.backend();
-        String name = old.name();
-        CompartmentPermits permits = new CompartmentPermits(old.bulkhead(), old.limit());
-        return assemble(properties, addresses, old.health(), address -> {
-            Instance known = present.all().stream()
-                    .filter(instance -> instance.isAt(address))
-                    .findFirst()
-                    .orElse(null);
-            Pool pool = known != null && isReusable ? known.pool() : pool(name, properties, address, plan);
-            if (known == null || present.isSingle()) {
-                Instance created =
-                        new Instance(address, pool, instanceHealth(old.health(), properties, address, permits));
-                if (known == null) {
-                    created.startSlowly(nanoClock.getAsLong());
-                }
-                return created;
-            }
-            return known.with(address.weight(), pool);
-        });
-    }
-
-    private Instances assemble(
-            BackendProperties properties,
-            List<InstanceAddress> addresses,
-            Health health,
-            Function<InstanceAddress, Instance> instances) {
-        List<Instance> all = addresses.stream().map(instances).toList();
-        Instance first = all.getFirst();
-        return all.size() == 1
-                ? Instances.of(new Instance(first.address(), first.pool(), health), properties.loadBalancing())
-                : Instances.of(
-                        all,
-                        health,
-                        properties.loadBalancing(),
-                        bound -> ThreadLocalRandom.current().nextInt(bound),
-                        onOpened);
-    }
-
-    private Health instanceHealth(
-            Health backend, BackendProperties properties, InstanceAddress address, CompartmentPermits permits) {
-        String name = backend.resilience4j().getName();
-        String shown = Instance.shownAddressOf(address.shown());
-        Health health = Health.ofInstance(name, shown, healthSettings(properties), permits, nanoClock, random);
-        recentEvents.watch(registries.breakers(), backend.resilience4j(), shown, health);
-        return health;
-    }
-
     /** Logs if the limits of the pools of all backends exceed the files for their connections. */
     void compareWithFiles(Collection<ManagedBackend> backends) {
         pools.compareWithFiles(backends.stream()
                 .flatMap(each -> each.instances().all().stream())
                 .map(Instance::pool));
-    }
-
-    private Pool pool(String name, BackendProperties properties, InstanceAddress address, BackendPlan plan) {
-        Pool pool = pools.create(name, properties, address);
-        plan.onRollback(() -> pool.close().subscribe());
-        return pool;
     }
 
     /**
@@ -415,7 +325,7 @@ public final class BackendFactory {
                 faults);
     }
 
-    private static HealthSettings healthSettings(BackendProperties properties) {
+    static HealthSettings healthSettings(BackendProperties properties) {
         return new HealthSettings(
                 properties.circuitBreaker(),
                 properties.recovery(),
