@@ -1,5 +1,6 @@
 package io.weir.limit;
 
+import io.weir.limit.HandedOverSamples.Sample;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.UnaryOperator;
@@ -12,12 +13,10 @@ import org.jspecify.annotations.Nullable;
  * <p>Limitations: nothing changes while no call starts, ends or waits. A backend that answers fewer than 2
  * &middot; initial / deadline calls per second is filled beyond the deadline before anything is measured:
  * such a backend needs a smaller {@code initial}, or a fixed limit.
- *
- * <p>The class stays whole although it has more than 400 lines: one hand-over protects all of its state.
  */
 // Concurrency: `knee`, `recentRate` and `samples` are confined to the thread that raises `processing` from 0.
-// That thread processes its own sample, and the samples that other threads push to `handedOver` meanwhile (a
-// Treiber stack, taken whole), until `processing` is 0 again. The other threads continue at once. So a sample
+// That thread processes its own sample, and those that other threads add to `handedOver` meanwhile, until
+// `processing` is 0 again. The other threads continue at once. So a sample
 // without contention costs one CAS and one decrement, and allocates nothing; the start of a call is one
 // volatile read, except during a probe. The limit, and everything that a start reads, are one immutable
 // object in `published`. onChange runs on the processing thread, so the last change is announced last;
@@ -26,9 +25,6 @@ import org.jspecify.annotations.Nullable;
 // a probe lowers the limit is missing in the probe's mean.
 public final class AdaptiveLimit implements Limit {
 
-    /** Samples that may wait for a suspended thread. More are dropped: they are statistics. */
-    private static final int MAX_HANDED_OVER = 10_000;
-
     private static final int MIN_QUEUE_CAPACITY = 32;
     private static final int MAX_QUEUE_CAPACITY = 100_000;
     private static final double SECOND = 1e9;
@@ -36,7 +32,7 @@ public final class AdaptiveLimit implements Limit {
     private static final double NANOS_PER_MILLI = 1e6;
 
     /** A figure that has changed by less than this share is not published again. */
-    private static final double NOTICEABLE = 1 / 16.;
+    private static final double NOTICEABLE_SHARE = 1 / 16.;
 
     /** A backend that answers less than this share of its calls fails; a lower limit does not help it. */
     private static final double MIN_ANSWERED_SHARE = .1;
@@ -72,7 +68,7 @@ public final class AdaptiveLimit implements Limit {
     private final AtomicReference<Settings> settings;
 
     private final AtomicInteger processing = new AtomicInteger();
-    private final AtomicReference<@Nullable Sample> handedOver = new AtomicReference<>();
+    private final HandedOverSamples handedOver = new HandedOverSamples();
     private volatile Published published;
 
     /**
@@ -124,16 +120,6 @@ public final class AdaptiveLimit implements Limit {
             boolean holding,
             long longWaitNanos,
             boolean canHelp) {}
-
-    /** A sample for the processing thread; without evidence, the start of a call, or a call that waits. */
-    private record Sample(
-            long nowNanos,
-            int mark,
-            long latencyNanos,
-            @Nullable Evidence evidence,
-            int inUse,
-            @Nullable Sample before,
-            int depth) {}
 
     /**
      * A limit without samples.
@@ -270,7 +256,7 @@ public final class AdaptiveLimit implements Limit {
         if (processing.compareAndSet(0, 1)) {
             apply(nowNanos, mark, latencyNanos, evidence, inUse);
         } else {
-            handOver(nowNanos, mark, latencyNanos, evidence, inUse);
+            handedOver.add(nowNanos, mark, latencyNanos, evidence, inUse);
             if (processing.getAndIncrement() != 0) {
                 return;
             }
@@ -289,38 +275,11 @@ public final class AdaptiveLimit implements Limit {
                 explained = knee.wholeValue();
                 lastChange.moved(knee.wholeLimit(), knee.lastChange() == Change.PROBE);
             }
-            if (handedOver.get() != null) {
-                applyAll(handedOver.getAndSet(null));
+            for (Sample sample : handedOver.takeAll()) {
+                apply(sample.nowNanos(), sample.mark(), sample.latencyNanos(), sample.evidence(), sample.inUse());
             }
             publish();
             requests = processing.addAndGet(-requests);
-        }
-    }
-
-    private void handOver(long nowNanos, int mark, long latencyNanos, @Nullable Evidence evidence, int inUse) {
-        while (true) {
-            Sample last = handedOver.get();
-            int depth = last == null ? 1 : last.depth + 1;
-            if (depth > MAX_HANDED_OVER) {
-                return;
-            }
-            Sample sample = new Sample(nowNanos, mark, latencyNanos, evidence, inUse, last, depth);
-            if (handedOver.compareAndSet(last, sample)) {
-                return;
-            }
-        }
-    }
-
-    /** In the order in which they were handed over. */
-    private void applyAll(@Nullable Sample last) {
-        Sample[] all = new Sample[last == null ? 0 : last.depth];
-        Sample next = last;
-        while (next != null) {
-            all[next.depth - 1] = next;
-            next = next.before;
-        }
-        for (Sample sample : all) {
-            apply(sample.nowNanos, sample.mark, sample.latencyNanos, sample.evidence, sample.inUse);
         }
     }
 
@@ -383,7 +342,7 @@ public final class AdaptiveLimit implements Limit {
     }
 
     private static boolean differs(double now, double before) {
-        return Math.abs(now - before) > NOTICEABLE * before;
+        return Math.abs(now - before) > NOTICEABLE_SHARE * before;
     }
 
     private Published currentState(int queueCapacity) {
