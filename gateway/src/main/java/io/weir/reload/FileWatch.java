@@ -105,7 +105,7 @@ public final class FileWatch implements AutoCloseable {
             if (isKnown && current.equals(known.hashes())) {
                 return known;
             }
-            ConfigurationSnapshot read = isKnown ? null : configuration.rereadUnchanged();
+            ConfigurationSnapshot read = isKnown ? null : rereadUnchanged();
             if (read == null) {
                 configuration.reload(Trigger.WATCH, "file watch");
                 return Compared.NOTHING;
@@ -117,6 +117,18 @@ public final class FileWatch implements AutoCloseable {
         } catch (RuntimeException e) {
             log.error("Configuration files could not be checked for changes", e);
             return known;
+        }
+    }
+
+    /** Null also if the files cannot be read and nobody knows: the reload then reports it. */
+    private @Nullable ConfigurationSnapshot rereadUnchanged() {
+        try {
+            return configuration.rereadUnchanged();
+        } catch (RuntimeException e) {
+            if (configuration.history().lastRejected() != null) {
+                throw e;
+            }
+            return null;
         }
     }
 

@@ -178,6 +178,17 @@ class FileWatchTest {
         await().until(() -> limit() == 5);
     }
 
+    /** Its first comparison reads the files, and a failure of that read was only logged. */
+    @Test
+    void rejectsWhatCannotBeReadAtTheStart() {
+        isUnreadable = true;
+        write(5);
+
+        watch.start();
+
+        await().until(() -> configuration.history().lastRejected() != null);
+    }
+
     @Test
     void endsARejectionWhenTheContentInForceIsBackAfterAFailedRead() {
         startWatch();
