@@ -53,6 +53,7 @@ class HystrixStreamIT {
                         "circuit-breaker: { minimum-number-of-calls: 100, sliding-window-size: 100, failure-rate-threshold: 60 }",
                         "recovery: { probe-interval: 300ms }")
                 .route("orders", "orders")
+                .withoutPauses()
                 .start();
     }
 

@@ -58,6 +58,7 @@ class DryRunIT {
                 .route("streams", "streams", "mode: stream")
                 .route("breaker", "breaker")
                 .route("deadline", "deadline")
+                .withoutPauses()
                 .start();
     }
 

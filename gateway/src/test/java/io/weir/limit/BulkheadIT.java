@@ -64,6 +64,7 @@ class BulkheadIT extends GatewayTests {
                 .route("hasty", "hasty")
                 .route("walk-in", "walk-in")
                 .route("known", "known")
+                .withoutPauses()
                 .start();
     }
 

@@ -46,6 +46,7 @@ class PriorityIT extends GatewayTests {
                 .route("orders", "orders")
                 .route("pay", "orders", "priority: critical")
                 .route("report", "orders", "priority: sheddable")
+                .withoutPauses()
                 .start();
     }
 

@@ -144,9 +144,9 @@ public final class TestGateway implements AutoCloseable {
         }
 
         /**
-         * Ends the measurement of the gateway's own pauses. Otherwise the time of a call that exceeds its
-         * limit is no evidence against the backend if the gateway paused meanwhile, as it does on a busy
-         * machine.
+         * Ends the measurement of the gateway's own pauses. Otherwise, if the gateway pauses, as it does on a
+         * busy machine, the time of a call that exceeds its limit is no evidence against the backend, and
+         * more calls than a fixed queue takes may wait.
          */
         public Setup withoutPauses() {
             countsPauses = false;
