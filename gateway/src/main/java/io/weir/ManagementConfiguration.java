@@ -6,7 +6,6 @@ import io.weir.dashboard.LiveFeed;
 import io.weir.dashboard.RefusedConfiguration;
 import io.weir.door.LiveRoutes;
 import io.weir.door.RouteView;
-import io.weir.edge.TlsEngine;
 import io.weir.engine.Backend;
 import io.weir.faults.InjectedFault;
 import io.weir.faults.InjectedFaults;
@@ -117,13 +116,8 @@ class ManagementConfiguration {
 
     @Bean
     WeirEndpoint weirEndpoint(
-            Gateway gateway,
-            GatewayState state,
-            LiveConfiguration configuration,
-            OperatorSwitches switches,
-            TlsEngine tlsEngine) {
-        return new WeirEndpoint(
-                gateway, state.engine(), state.guard(), state.drain(), configuration, switches, tlsEngine.word());
+            Gateway gateway, GatewayState state, LiveConfiguration configuration, OperatorSwitches switches) {
+        return new WeirEndpoint(gateway, state.engine(), state.guard(), state.drain(), configuration, switches);
     }
 
     /** Replaces Spring Boot's own contributor, which is absent in classes that Maven has not built. */

@@ -7,7 +7,6 @@ import io.weir.engine.Decision.Refuse;
 import io.weir.engine.Decision.Retry;
 import io.weir.engine.Decision.Step;
 import io.weir.instance.Instance;
-import io.weir.instance.Pool;
 import io.weir.outcome.Reason;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -30,7 +29,7 @@ final class Backoff implements ExchangePhase {
      */
     static final long MAX_DRAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
-    private final ExchangeContext exchange;
+    private final Exchange exchange;
     private final int status;
     private final long endsAt;
     private final long drainEndsAt;
@@ -40,7 +39,7 @@ final class Backoff implements ExchangePhase {
     private RetriedResult result = RetriedResult.Lost.LOST;
 
     /** A pause that has not {@linkplain #begin begun}. */
-    Backoff(ExchangeContext exchange, Attempt attempt, Retry retry, long now) {
+    Backoff(Exchange exchange, Attempt attempt, Retry retry, long now) {
         this.exchange = exchange;
         this.draining = attempt;
         this.status = retry.status();
@@ -67,7 +66,7 @@ final class Backoff implements ExchangePhase {
         if (attempt == null) {
             return;
         }
-        attempt.outcomes().markAnswered(now);
+        attempt.markAnswered(now);
         if (isHead() || ContentLength.of(attempt.head()) <= MAX_DRAINED_BYTES) {
             attempt.drain(this, isHead() ? 0 : MAX_DRAINED_BYTES);
         } else {
@@ -120,7 +119,7 @@ final class Backoff implements ExchangePhase {
             }
             endDrain(null, now);
         }
-        return now - endsAt < 0 ? Step.WAIT : Step.REQUEST_ADMISSION;
+        return now - endsAt < 0 ? Step.WAIT : Step.REQUEST_AGAIN;
     }
 
     @Override
@@ -137,12 +136,6 @@ final class Backoff implements ExchangePhase {
     public @Nullable Instance usedInstance() {
         Attempt attempt = draining;
         return attempt == null ? null : attempt.usedInstance();
-    }
-
-    /** A backoff reads the rest of an answer for a moment only. */
-    @Override
-    public Decision instanceGone(Pool left, long now) {
-        return Step.WAIT;
     }
 
     @Override

@@ -41,7 +41,7 @@ public final class Engine {
     private final Drain drain;
     private final OverloadGuard overload;
     private final Limits limits;
-    private final AttemptFactory attempts;
+    private final Attempt.Factory attempts;
     private final ProbeRequest.Sender probes;
     private final ReadAheadBudget readAhead;
     private final SlowCallers slowCallers;
@@ -58,14 +58,7 @@ public final class Engine {
      * @param random values from 0 to 1
      */
     public Engine(LongSupplier nanoClock, DoubleSupplier random, Drain drain, OverloadGuard overload, Limits limits) {
-        this(
-                nanoClock,
-                random,
-                drain,
-                overload,
-                limits,
-                AttemptFactory.OVER_NETWORK,
-                ProbeRequest.overNetwork(nanoClock));
+        this(nanoClock, random, drain, overload, limits, Attempt::overNetwork, ProbeRequest.overNetwork(nanoClock));
     }
 
     /** An engine with other attempts and probes, for tests. */
@@ -75,7 +68,7 @@ public final class Engine {
             Drain drain,
             OverloadGuard overload,
             Limits limits,
-            AttemptFactory attempts,
+            Attempt.Factory attempts,
             ProbeRequest.Sender probes) {
         this.nanoClock = nanoClock;
         this.random = random;
@@ -220,7 +213,7 @@ public final class Engine {
         return limits;
     }
 
-    Attempt attempt(ExchangeContext exchange, Admission admission, HealthEvidence evidence, long now) {
+    Attempt attempt(Exchange exchange, Admission admission, HealthEvidence evidence, long now) {
         ActiveFaults active = faults;
         return active == null
                 ? attempts.create(exchange, admission, evidence, now)

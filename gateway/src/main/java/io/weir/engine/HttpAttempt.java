@@ -5,11 +5,16 @@ import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http.DefaultHttpHeaders;
 import io.netty.handler.codec.http.EmptyHttpHeaders;
 import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpHeaderValues;
 import io.netty.handler.codec.http.HttpHeaders;
+import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http.HttpStatusClass;
+import io.weir.instance.ContinueSignal;
 import io.weir.instance.Failures;
+import io.weir.instance.TrailingFields;
 import io.weir.outcome.Problem;
 import io.weir.outcome.Reason;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
@@ -29,8 +34,15 @@ import reactor.netty.http.client.HttpClientResponse;
  * event loop, which may be another; these callbacks touch only volatile fields, and hop to the exchange's
  * event loop. A connection or buffer that arrives after {@link #cancel()} is closed or released on the event
  * loop on which it arrives.
+ *
+ * <p>The class stays whole although it has more than 400 lines: the events of two event loops share its
+ * fields, and one comment explains the order.
  */
 class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listener {
+
+    /** A body of these methods is unusual; a backend may refuse one, or close the connection. */
+    private static final Set<HttpMethod> EXPECT_NO_BODY =
+            Set.of(HttpMethod.GET, HttpMethod.HEAD, HttpMethod.DELETE, HttpMethod.OPTIONS, HttpMethod.TRACE);
 
     private static final int UNDECIDED = 0;
     private static final int SENT = 1;
@@ -45,27 +57,43 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
     private @Nullable HttpClientResponse response;
     private @Nullable Connection connection;
     private @Nullable BodyAggregator aggregator;
+    private boolean isHeadReceived;
     /** The answer has failed and ends with trailers that tell the caller so. */
     private boolean endsEarly;
 
     private volatile @Nullable EventLoop connectionLoop;
     private volatile boolean cancelled;
     private volatile boolean isUnsent;
-    private final RequestUpload upload;
+    /** Whether the backend decides about the rest of the body, of which the beginning is read ahead. */
+    private final boolean asksBackendToContinue;
+
+    /** Written before the connection is asked for. */
+    private boolean hasBody;
+
     private volatile @Nullable Connection request;
+    private volatile @Nullable Relay upload;
+    private volatile @Nullable TrailingFields trailing;
     private volatile @Nullable Relay download;
 
-    HttpAttempt(ExchangeContext exchange, Admission admission, HealthEvidence evidence, long now) {
+    HttpAttempt(Exchange exchange, Admission admission, HealthEvidence evidence, long now) {
         super(exchange, admission, evidence, now);
-        this.upload = new RequestUpload(exchange);
+        RequestBody body = exchange.body();
+        this.asksBackendToContinue =
+                body != null && !body.isComplete() && exchange.record().caller().expectsContinue();
     }
 
     @Override
-    public void start() {
-        upload.begin();
+    void start() {
+        RequestBody body = exchange.body();
+        HttpMethod method = exchange.record().caller().method();
+        // Over HTTP/2, a request may turn out to have no body only when it ends.
+        hasBody = body != null && !(body.isEmpty() && EXPECT_NO_BODY.contains(method));
+        if (body != null && !hasBody) {
+            body.release();
+        }
         instance.pool()
                 .client()
-                .request(exchange.record().caller().method())
+                .request(method)
                 .uri(target())
                 .send(this::send)
                 .responseConnection(this::onResponse)
@@ -73,7 +101,7 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
     }
 
     @Override
-    public final void cancel() {
+    final void cancel() {
         cancelled = true;
         stop();
     }
@@ -90,16 +118,19 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
         } else if (down != null) {
             if (!down.stop()) {
                 // The answer's body has no subscriber, and gets none.
-                close(connection());
+                closeConnection();
             } else if (endsEarly) {
                 runOnConnectionLoop(down::endEarly);
             }
-        } else if (connection != null) {
-            close(connection());
+        } else if (isHeadReceived) {
+            closeConnection();
         } else {
             stopUnanswered();
         }
-        upload.stop();
+        Relay up = upload;
+        if (up != null) {
+            up.stop();
+        }
     }
 
     /**
@@ -142,57 +173,62 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
     }
 
     @Override
-    public final boolean isConnected() {
+    final boolean isConnected() {
         return request != null;
     }
 
     @Override
-    public boolean withdraw() {
+    boolean withdraw() {
         return isUnsent || SENDING.compareAndSet(this, UNDECIDED, WITHDRAWN) || sending == WITHDRAWN;
     }
 
     @Override
-    public long callerNanos(long now) {
+    long callerNanos(long now) {
+        Relay up = upload;
         Relay down = download;
-        return upload.callerNanos(now) + (down == null ? 0 : down.sinkNanos(now));
+        return (up == null ? 0 : up.sourceNanos(now)) + (down == null ? 0 : down.sinkNanos(now));
     }
 
     @Override
-    public boolean isWaitingForUpload() {
-        return upload.isWaitingForCaller();
+    boolean isWaitingForUpload() {
+        Relay up = upload;
+        return up != null && up.isWaitingForSource();
     }
 
     @Override
-    public boolean isHeldUpByCaller() {
+    boolean isHeldUpByCaller() {
         Relay down = download;
         return down != null && !down.hasEnded() && !down.isWaitingForSource();
     }
 
     @Override
-    public long lastMovedNanos() {
+    long lastMovedNanos() {
+        Relay up = upload;
         Relay down = download;
-        long sent = upload.lastMovedNanos();
+        long sent = up == null ? Long.MIN_VALUE : up.lastNanos();
         long received = down == null ? Long.MIN_VALUE : down.lastNanos();
-        boolean isSentLater = received == Long.MIN_VALUE || (sent != Long.MIN_VALUE && sent - received > 0);
-        return isSentLater ? sent : received;
+        if (sent == Long.MIN_VALUE || received == Long.MIN_VALUE) {
+            return sent == Long.MIN_VALUE ? received : sent;
+        }
+        return received - sent > 0 ? received : sent;
     }
 
     @Override
-    public long answerBytes() {
+    long answerBytes() {
         Relay down = download;
         BodyAggregator aggregating = aggregator;
         return down != null ? down.bytes() : aggregating != null ? aggregating.bytes() : 0;
     }
 
     @Override
-    public void aggregate(int maxBytes, boolean failsIfLarger) {
+    void aggregate(int maxBytes, boolean failsIfLarger) {
         BodyAggregator aggregating = new BodyAggregator(this, maxBytes, failsIfLarger, connectionLoop());
         aggregator = aggregating;
         answerBody().subscribe(aggregating);
     }
 
     @Override
-    public Publisher<ByteBuf> relay() {
+    Publisher<ByteBuf> relay() {
         Relay relay =
                 new Relay(answerBody(), Long.MAX_VALUE, this, exchange.engine().nanoClock());
         if (mayEndEarly()) {
@@ -224,9 +260,29 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
         HttpHeaders headers = head.requestHeaders();
         headers.clear();
         writeHead(headers);
-        Publisher<ByteBuf> body = upload.start(headers, operations, this);
+        RequestBody body = exchange.body();
+        if (body == null || !hasBody) {
+            return out;
+        }
+        if (!headers.contains(HttpHeaderNames.CONTENT_LENGTH)) {
+            headers.set(HttpHeaderNames.TRANSFER_ENCODING, HttpHeaderValues.CHUNKED);
+            trailing = TrailingFields.await(operations.channel());
+        }
+        Relay relay = new Relay(
+                body,
+                exchange.engine().limits().maxBodyBytes(),
+                this,
+                exchange.engine().nanoClock());
+        upload = relay;
         // Not send(): for GET, HEAD and DELETE it would buffer the whole body.
-        return body == null ? out : out.sendObject(body);
+        return out.sendObject(asksBackendToContinue ? whenContinued(relay, headers, operations) : relay);
+    }
+
+    /** The body, which starts when the backend has asked for it. */
+    private static Publisher<ByteBuf> whenContinued(Relay relay, HttpHeaders head, ChannelOperations<?, ?> operations) {
+        head.set(HttpHeaderNames.EXPECT, HttpHeaderValues.CONTINUE);
+        return relay.delaySubscription(
+                ContinueSignal.await(operations.channel()).received());
     }
 
     /**
@@ -256,10 +312,11 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
 
     /** The answer's head has arrived, on the exchange's event loop. */
     void receiveHead(HttpClientResponse head, Connection from) {
+        isHeadReceived = true;
         response = head;
         connection = from;
         if (cancelled) {
-            close(connection());
+            closeConnection();
         } else {
             headReceived(head.status().code(), head.responseHeaders());
         }
@@ -291,7 +348,8 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
      */
     final Throwable checkUnsent(Throwable cause) {
         Throwable failure = Failures.judged(cause, request);
-        isUnsent = Failures.isUnsent(failure) && !upload.isSubscribed();
+        Relay up = upload;
+        isUnsent = Failures.isUnsent(failure) && (up == null || !up.isSubscribed());
         return failure;
     }
 
@@ -301,11 +359,11 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
 
     @Override
     public void relayEnded(Relay relay, @Nullable Throwable failure) {
-        if (upload.isBy(relay)) {
+        if (relay == upload) {
             if (failure != null) {
                 runOnExchangeLoop(() -> uploadFailed(failure));
             } else {
-                upload.passTrailers();
+                passRequestTrailers();
             }
             relay.passEnd(failure);
         } else {
@@ -321,6 +379,21 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
             answerBroken(failure);
         }
         relay.passEnd(failure);
+    }
+
+    /**
+     * Passes the request's trailers on. On the caller's event loop, before the backend sees the end of the
+     * body.
+     */
+    private void passRequestTrailers() {
+        TrailingFields awaited = trailing;
+        RequestBody body = exchange.body();
+        if (awaited != null && body != null) {
+            HttpHeaders fields = body.trailers();
+            if (!fields.isEmpty()) {
+                awaited.set(fields);
+            }
+        }
     }
 
     /** Runs the event on the exchange's event loop, unless the attempt is cancelled first. */
@@ -373,6 +446,11 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
             throw new IllegalStateException("no connection is established");
         }
         return loop;
+    }
+
+    /** Closes the connection of an answer that is not read. */
+    private void closeConnection() {
+        close(connection());
     }
 
     /**

@@ -22,12 +22,12 @@ import org.jspecify.annotations.Nullable;
 final class InjectedAttempt extends Attempt {
 
     private final InjectedFault fault;
-    private final AttemptFactory real;
+    private final Attempt.Factory real;
 
     private InjectedAttempt(
             InjectedFault fault,
-            AttemptFactory real,
-            ExchangeContext exchange,
+            Attempt.Factory real,
+            Exchange exchange,
             Admission admission,
             HealthEvidence evidence,
             long now) {
@@ -43,8 +43,8 @@ final class InjectedAttempt extends Attempt {
      */
     static Attempt create(
             ActiveFaults active,
-            AttemptFactory real,
-            ExchangeContext exchange,
+            Attempt.Factory real,
+            Exchange exchange,
             Admission admission,
             HealthEvidence evidence,
             long now) {
@@ -61,12 +61,12 @@ final class InjectedAttempt extends Attempt {
     }
 
     private static @Nullable InjectedFault choose(
-            ActiveFaults active, ExchangeContext exchange, Admission admission, long now) {
+            ActiveFaults active, Exchange exchange, Admission admission, long now) {
         ExchangeRecord record = exchange.record();
         return active.choose(
                 record.fellBack() ? null : record.route().id(),
                 record.backend().name(),
-                admission.entry().instance().shownAddress(),
+                admission.instance().shownAddress(),
                 record.caller().headers(),
                 exchange.isWebSocket(),
                 now);
@@ -74,7 +74,7 @@ final class InjectedAttempt extends Attempt {
 
     /** Reports the attempt to the trace, as a real attempt does when it sends the request. */
     @Override
-    public void start() {
+    void start() {
         String _ = target();
     }
 
@@ -117,41 +117,41 @@ final class InjectedAttempt extends Attempt {
 
     /** Nothing to cancel: the exchange's timer is the only one. */
     @Override
-    public void cancel() {}
+    void cancel() {}
 
     @Override
-    public boolean isConnected() {
+    boolean isConnected() {
         return true;
     }
 
     /** The request counts as sent. */
     @Override
-    public boolean withdraw() {
+    boolean withdraw() {
         return false;
     }
 
     @Override
-    public long callerNanos(long now) {
+    long callerNanos(long now) {
         return 0;
     }
 
     @Override
-    public boolean isWaitingForUpload() {
+    boolean isWaitingForUpload() {
         return false;
     }
 
     @Override
-    public long lastMovedNanos() {
+    long lastMovedNanos() {
         return Long.MIN_VALUE;
     }
 
     @Override
-    public long answerBytes() {
+    long answerBytes() {
         return 0;
     }
 
     @Override
-    public boolean isHeldUpByCaller() {
+    boolean isHeldUpByCaller() {
         return false;
     }
 }

@@ -5,7 +5,6 @@ import io.netty.buffer.ByteBufUtil;
 import io.netty.handler.codec.http.DefaultHttpHeaders;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaders;
-import io.weir.engine.Decision.Answer;
 import io.weir.engine.Decision.Refuse;
 
 /**
@@ -26,12 +25,7 @@ sealed interface RetriedResult {
      * @param body a copy: the backend's buffers are returned
      */
     @SuppressWarnings("ArrayRecordComponent") // Never compared.
-    record Answered(int status, HttpHeaders headers, byte[] body) implements RetriedResult {
-
-        Answer answer() {
-            return new Answer(status, headers, body, false);
-        }
-    }
+    record Answered(int status, HttpHeaders headers, byte[] body) implements RetriedResult {}
 
     /** The answer is not kept: the caller gets the refusal that ends the retry. */
     enum Lost implements RetriedResult {

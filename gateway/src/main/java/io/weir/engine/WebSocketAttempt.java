@@ -17,7 +17,6 @@ import io.weir.instance.HandshakeHead;
 import io.weir.instance.WebSocketStream;
 import io.weir.outcome.Reason;
 import java.util.List;
-import java.util.function.BiFunction;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
@@ -70,12 +69,12 @@ final class WebSocketAttempt extends HttpAttempt {
     private volatile @Nullable TunnelSide callerSide;
     private WebSocketCloseStatus closeStatus = WebSocketCloseStatus.ENDPOINT_UNAVAILABLE;
 
-    WebSocketAttempt(ExchangeContext exchange, Admission admission, HealthEvidence evidence, long now) {
+    WebSocketAttempt(Exchange exchange, Admission admission, HealthEvidence evidence, long now) {
         super(exchange, admission, evidence, now);
     }
 
     @Override
-    public void start() {
+    void start() {
         // The request may contain several such fields. Without a protocol the list is empty, as the client
         // expects.
         String list =
@@ -141,27 +140,8 @@ final class WebSocketAttempt extends HttpAttempt {
             TunnelSide opened = new TunnelSide(from);
             backendSide = opened;
             lastMovedAt = exchange.now();
-            opened(this, subprotocol(opened), head.responseHeaders(), this::tunnel);
+            tunnelOpened(subprotocol(opened), head.responseHeaders(), this::tunnel);
         }
-    }
-
-    /** The backend has opened a WebSocket: the call becomes a tunnel. */
-    static void opened(
-            Attempt attempt,
-            @Nullable String subprotocol,
-            HttpHeaders fromBackend,
-            BiFunction<WebsocketInbound, WebsocketOutbound, Publisher<Void>> tunnel) {
-        ExchangeContext exchange = attempt.exchange;
-        long now = exchange.now();
-        int status = HttpResponseStatus.SWITCHING_PROTOCOLS.code();
-        attempt.outcomes().answered(status, now);
-        attempt.report(null, now);
-        exchange.becomesTunnel();
-        attempt.permits().upgraded(now);
-        exchange.answerBegins(attempt, status, now);
-        exchange.record()
-                .caller()
-                .upgrade(subprotocol, fromBackend, exchange.engine().limits().maxFrameBytes(), tunnel);
     }
 
     /** The subprotocol that the backend has chosen; null: none. */
@@ -194,11 +174,12 @@ final class WebSocketAttempt extends HttpAttempt {
     private void answeredWithoutUpgrade(HttpResponse refusal) {
         long now = exchange.now();
         int status = refusal.status().code();
-        outcomes().answered(status, now);
+        traceAnswered(status);
+        evidence().answered(now);
         report(backend.settings().failureStatuses().get(status) ? BackendFailures.ofStatus(status) : null, now);
         cancel();
         exchange.record().status = status;
-        endAnswered(now);
+        exchange.answerComplete(this, answerBytes(), now);
         HttpHeaders headers = new DefaultHttpHeaders().set(refusal.headers());
         headers.setInt(HttpHeaderNames.CONTENT_LENGTH, 0);
         exchange.record().caller().answer(status, headers, Unpooled.EMPTY_BUFFER);
@@ -244,18 +225,18 @@ final class WebSocketAttempt extends HttpAttempt {
     }
 
     @Override
-    public boolean withdraw() {
+    boolean withdraw() {
         // No atomic decision is necessary: a handshake may be repeated even if the backend has received it.
         return !isConnected() || isUnsent();
     }
 
     @Override
-    public long lastMovedNanos() {
+    long lastMovedNanos() {
         return backendSide == null ? super.lastMovedNanos() : lastMovedAt;
     }
 
     @Override
-    public long answerBytes() {
+    long answerBytes() {
         return backendSide == null ? super.answerBytes() : bytes;
     }
 

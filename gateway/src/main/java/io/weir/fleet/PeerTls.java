@@ -2,7 +2,6 @@ package io.weir.fleet;
 
 import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslContextBuilder;
-import io.netty.handler.ssl.SslProvider;
 import java.util.function.Supplier;
 import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
@@ -47,7 +46,6 @@ public final class PeerTls {
     private static SslContext context(SslBundle bundle) {
         try {
             return SslContextBuilder.forClient()
-                    .sslProvider(SslProvider.JDK)
                     .keyManager(bundle.getManagers().getKeyManagerFactory())
                     .trustManager(bundle.getManagers().getTrustManagerFactory())
                     .endpointIdentificationAlgorithm("HTTPS")

@@ -68,8 +68,7 @@ public record InstanceAddress(URI uri, int weight, @Nullable InetAddress resolve
         }
     }
 
-    /** Whether connections use TLS. */
-    public boolean isSecure() {
+    boolean isSecure() {
         return "https".equals(uri.getScheme().toLowerCase(Locale.ROOT));
     }
 

@@ -33,7 +33,7 @@ final class BaseLatency {
         return trusted || weight >= MAX_WEIGHT;
     }
 
-    /** Whether more calls at once bring more answers at this latency. */
+    /** Whether more calls at once have brought more answers at this latency. */
     boolean isProven() {
         return proven;
     }
@@ -42,10 +42,9 @@ final class BaseLatency {
         return seconds;
     }
 
-    /** Sets the value to use until there are samples; earlier ones no longer count. */
+    /** Sets the value to use until there are samples. */
     void guess(double latency) {
         seconds = latency;
-        weight = 0;
     }
 
     /**

@@ -24,12 +24,6 @@ import io.weir.limit.Limit.Evidence;
  */
 final class Knee {
 
-    /** A call that was sent with this share of the limit in use would be slow if calls queued. */
-    private static final double NEARLY_FULL = .75;
-
-    /** Calls of another kind take this multiple of the base latency on average, by Little's law. */
-    private static final double OTHER_CALLS = 8;
-
     private final LearntLimit limit;
     private final BaseLatency base = new BaseLatency();
     private final SampleWindow window = new SampleWindow();
@@ -192,8 +186,7 @@ final class Knee {
      * @param inFlight the calls in flight, including it
      */
     void ended(double now, double latency, Evidence evidence, boolean isBase, int inFlightAtStart, int inFlight) {
-        // While more calls are tried, a probe would hold back those that wait until they are refused.
-        if (!ascent.isOnTrial() && !growth.isOnTrial()) {
+        if (!ascent.isOnTrial()) {
             probes.startIfWanted(now);
         }
         if (probes.isRunning()) {
@@ -253,12 +246,7 @@ final class Knee {
             boolean shed = evidence == Evidence.SHED
                     || (evidence == Evidence.UNAVAILABLE && latency < Math.max(base.seconds() / 2, .001));
             window.add(evidence, shed, latency, inFlightAtStart, inFlight >= limit.part());
-            if (evidence == Evidence.ANSWERED
-                    && latency < Growth.CALM * base.seconds()
-                    && inFlightAtStart >= NEARLY_FULL * limit.part()) {
-                window.addFast();
-            }
-            if (window.isComplete(now, target.deadline(), limit.calls(), growth.isOnTrial())) {
+            if (isComplete(window.samples(), window.meanLatency(), window.elapsed(now))) {
                 window.close();
                 judge(now);
                 if (!window.isOpen()) {
@@ -290,6 +278,18 @@ final class Knee {
                 && base.isKnown()
                 && latency < Growth.CALM * base.seconds()
                 && now - answeredAt < target.deadline();
+    }
+
+    private boolean isComplete(int samples, double latency, double elapsed) {
+        if (window.isMostlyTimeouts()) {
+            return elapsed >= target.deadline() / 2 && samples >= 3;
+        }
+        if (growth.isOnTrial() && samples < 32 && elapsed < 1) {
+            return false;
+        }
+        return (elapsed >= Math.max(2 * latency, .01) && samples >= Math.clamp(2 * limit.calls(), 8, 24))
+                || (elapsed >= Math.max(latency, .01) && samples >= 32)
+                || (elapsed >= Math.max(.5, 2 * latency) && samples >= 4);
     }
 
     // ---------------------------------------------------------------- verdicts
@@ -368,31 +368,9 @@ final class Knee {
             growth.startSlowly();
             probes.wantAfterCalm(now);
         }
-        if (!base.isKnown() || isOfShorterCalls(windowRate, latency) || isOfSomeCalls(windowRate)) {
+        if (!base.isKnown()) {
             base.guess(target.firstGuess(windowRate, latency));
             growth.startSlowly();
         }
-    }
-
-    /**
-     * Whether the base latency is that of a few calls, from before the limit was the bottleneck for the first
-     * time, and those of the window take longer and are fewer: they are calls of another kind, not more of
-     * them. A long latency stays: its calls have no time for a trial of more of them.
-     */
-    private boolean isOfShorterCalls(double windowRate, double latency) {
-        return base.hasSamples()
-                && !base.isTrusted()
-                && !probes.haveRun()
-                && latency > Growth.CALM * base.seconds()
-                && latency < LongWaits.LONG * target.deadline()
-                && ascent.areFewer(windowRate);
-    }
-
-    /**
-     * Whether the base latency is that of a part of the calls, and others hold the permits: in a queue no
-     * answer is fast.
-     */
-    private boolean isOfSomeCalls(double windowRate) {
-        return window.areManyFast() && limit.calls() >= OTHER_CALLS * base.seconds() * windowRate;
     }
 }

@@ -13,17 +13,17 @@
  * <h2>Permits and queue: algorithm</h2>
  *
  * {@link io.weir.limit.QueueingBulkhead} is a counting semaphore. Its state is one packed word (permits in
- * use, waiters, limit), changed by compare-and-set. Permits are handed from call to call, as in the
- * semaphores of "CQS: A Formally-Verified Framework for Fair and Abortable Synchronization" (Koval,
+ * use, waiters, revision of the limits), changed by compare-and-set. Permits are handed from call to call,
+ * as in the semaphores of "CQS: A Formally-Verified Framework for Fair and Abortable Synchronization" (Koval,
  * Khalanskiy, Alistarh, 2023): a release decides by the counters alone that a waiter receives the permit, and
  * only afterwards looks for that waiter.
  *
  * <p>The waiters are in {@link io.weir.limit.WaitingCalls}: plain linked lists, one for each tenant that
  * waits. For each priority these lists are in a ring, which gives each tenant its turn, and in a heap, which
- * finds the longest list. {@link io.weir.limit.PermitQueue} changes them under a lock, which is taken only
- * while calls wait, and held for one change. A waiter that leaves, expires or is evicted is unlinked in
- * constant time, and any order of service is possible. Calls without a tenant need no look-up, and a priority
- * that nobody uses has no queue.
+ * finds the longest list. One thread at a time serves them: it links arriving waiters, unlinks leaving ones,
+ * hands out promised permits and evicts. Other threads hand over their request and continue. So a waiter that
+ * leaves, expires or is evicted is unlinked in constant time, and any order of service is possible. Calls
+ * without a tenant need no look-up, and a priority that nobody uses has no queue.
  *
  * <p>With {@code EVICT_OLDEST} a queue is first-in-first-out until one of its calls is refused (evicted, or
  * expired), then newest first until it is empty: under a standing overload a first-in-first-out queue serves
@@ -85,22 +85,6 @@
  *       mistaken for a congested one: latency x 4, .98 &rarr; .27; worst .90 &rarr; .70. Probes start on
  *       whole seconds, so that several gateways probe together: a gateway that probes alone measures the
  *       queue of the others' calls.
- *   <li><b>A probe waits until a window has shown what the last growth brought.</b> Otherwise half of the
- *       new limit holds back the calls that the growth was for. 5 and 200 ms at even intervals, 200/s, shares
- *       3:1, 1:3, 3:1: refused 0 % &rarr; 3.0 %. Refused when calm, 72 runs: 1.7 % &rarr; 2.5 %. Its cost:
- *       the mean of these is .9685 instead of .9703.
- *   <li><b>A base latency of less than 96 samples, before the first probe, is a guess</b>: if the calls of a
- *       window at the limit are longer, and fewer than before, theirs replaces it. The first calls that find
- *       much room are the short ones of a mix whose others keep the limit in use. The same mix at 100/s:
- *       refused 0 % &rarr; 7.3 %. Without "fewer", one worker in 96 cells: .901 &rarr; .889. Not above a
- *       third of the deadline, where a trial takes too long.
- *   <li><b>Fast answers beside long calls show that nothing queues.</b> If a quarter of the calls that were
- *       sent with three quarters of the limit in use are as fast as the base latency, and the mean call, by
- *       Little's law, takes 8 times as long, that mean replaces the base latency. Until the long calls end,
- *       they are in no other figure. 5 and 200 ms, shares 3:1, 1:3, 3:1, 1000/s: refused 0 % &rarr; 6.4 %. A
- *       route of 60 % of 100 calls/s whose calls take 1 s instead of 20 ms, deadline 2 s: answered over 20 s,
- *       79 % &rarr; 55 %. With 4 times as long, one worker in 24 cells: calm, refused 7.5 % &rarr; 7.8 %. Not
- *       in a window with a time-out: priorities in a hang, .98 &rarr; .89.
  *   <li><b>A backend counts as slower only if it is as slow at half of the limit.</b> Then the base latency
  *       rises to the measured one. Otherwise calls queue, and it rises only as far as keeps the limit from
  *       shrinking.
@@ -117,10 +101,8 @@
  *       back-off of 4 to 32 s. Steps of the service time without a queue (193 cells: x 2 to x 600, deadlines
  *       0.8, 1 and 2 s), mean answered over 25 s: .688 &rarr; .980 with this rule and the longer probes.
  *       Without "fewer than before", 18 of 128 cells with a queue miss .95 of the capacity instead of 13.
- *   <li><b>A base latency at which more calls bring more answers counts up to .8 of the deadline</b>, any
- *       other up to half: a longer one may be that of a queue. A probe shows that, too, if half of the calls
- *       are as slow. The steps of at most 700 calls/s (169 cells, three seeds), from 5 s on: .999 &rarr; .994
- *       without the probes; 20 to 600 ms, 27/s, deadline .8 s: .89 &rarr; .38.
+ *   <li><b>A base latency at which that was seen counts up to .8 of the deadline</b>, any other up to half:
+ *       a longer one may be that of a queue.
  *   <li><b>Growth by 1.5 while the latency shows no queue, reverted unless it brings 15 % more answers</b>,
  *       with a back-off of 2 to 16 s. Without the reversal: collapse .785 &rarr; .66; 4 workers of 200 ms,
  *       .80 &rarr; .70.
@@ -134,9 +116,8 @@
  *       were all queueing) until the first sign of a queue. Without it a start or a change takes seconds:
  *       latency x 4, the first 4 s, .84 &rarr; .76; 40 workers of 20 ms from the start, .98 &rarr; .91;
  *       refused when calm 2.0 % &rarr; 3.2 %. Its cost: collapse is .944 without it.
- *   <li><b>A slow start tolerates the noise of small windows</b> (2 / &radic;samples, .4 at most). Without
- *       it: mean .981 &rarr; .974; refused when calm 2.0 % &rarr; 2.5 %. Without the bound of .4, one worker
- *       in 48 cells: .910 &rarr; .896; refused when calm 2.1 % &rarr; 3.3 %.
+ *   <li><b>A slow start tolerates the noise of small windows</b> (2 / &radic;samples). Without it: mean .981
+ *       &rarr; .974; refused when calm 2.0 % &rarr; 2.5 %.
  *   <li><b>Mostly time-outs lower the limit</b>, at most once per deadline, and time-outs are no latency
  *       samples. A few time-outs change nothing: 5 % of naturally slow calls must not destroy a service.
  *       Without this rule: the first 2 s after a hang, .87 &rarr; .31. If the very first calls time out, the
@@ -200,10 +181,6 @@
  * in. While an instance ramps up, nothing is learnt. The queue of an adaptive limit evicts; the queue of a
  * fixed one refuses newcomers of the same class, so that the behaviour of fixed limits does not change.
  *
- * <p>A call that hangs holds a permit until it is left behind. Samples do not show these permits, so {@link
- * io.weir.limit.LostPermits} are added to an adaptive limit: as many as such calls have held on average, and
- * room for clusters of them, but never more than there were such calls.
- *
  * <p>Where the bulkhead is not enforced, the limit learns from the calls in flight, and a second bulkhead
  * with the same numbers counts the calls to refuse. Its probes are discarded: calls above the lower limit are
  * not held back, so nothing is measured at it. So the dry run of a backend that became slower finds a lower
@@ -263,10 +240,11 @@
  * <h2>Concurrency</h2>
  *
  * All decisions about a permit (granted, queued, full, handed on, resized) are linearizable: each is one
- * atomic access to the word. A permit that is promised to a waiter counts as in use. While no call waits, no
- * thread waits for another one: taking a permit is one compare-and-set, and so is its release. While calls
- * wait, a thread may wait for the lock of the queue; no callback runs under it. Random operations against
- * sequential models, Lincheck's model checker, and jcstress check this ({@code gateway/concurrency}).
+ * atomic access to the word. A permit that is promised to a waiter counts as in use; the comment above the
+ * class shows the interleavings and the invariant that resolves them. No thread waits for another one, and
+ * any thread that finds an incomplete resize completes it. Taking an uncontended permit is one
+ * compare-and-set, and so is its release. Random operations against sequential models, Lincheck's model
+ * checker, and jcstress check this ({@code gateway/concurrency}).
  *
  * <p>In the same way, one thread at a time processes the samples of the adaptive limit: a sample without
  * contention costs one compare-and-set and one decrement, and the start of a call one volatile read.
@@ -288,13 +266,6 @@
  *   <li>A lock-free queue of waiters: it needed no serving thread for one first-in-first-out list, but
  *       leaving took time linear in the list's length. No lock-free structure removes from either end, from
  *       the middle, by turns, and from the longest list.
- *   <li>A queue without a lock, which one serving thread changes, with two Treiber stacks for the waiters
- *       that arrive and leave: no thread waited for another, but the proof took a page, and a waiter that had
- *       left counted until it was served. At 1.5 times the capacity, with two threads on a busy machine
- *       (medians of 50 alternating pairs of runs), it refused 70.0 % of the calls and the lock 72.1 % with
- *       {@code EVICT_OLDEST}, 72.2 % and 65.9 % with {@code REFUSE_NEWCOMER}; the 99th percentile of the wait
- *       was 5.2 and 5.3 ms, 15.5 and 9.7 ms. Without contention, handing a permit on took 58 and 60 ns,
- *       leaving 64 and 36 ns, the refusal by a full queue 9 and 14 ns, a free permit 8 and 7 ns.
  *   <li>A queue for each tenant ever seen, with one shared queue for the least recently seen: unnecessary,
  *       since queues that exist only while calls wait need no memory of tenants. The tenants beyond the 1000
  *       that wait share one queue.
@@ -310,8 +281,8 @@
  *   <li>The bulkhead counts permits, not holders: the exchange guarantees exactly-once release. A surplus
  *       release is noticed only when no permit is in use.
  *   <li>The bulkhead has no clock: the exchange limits the wait, and makes a waiter leave or expire.
- *   <li>While the thread that serves the queue is suspended, waiters get no permit. While a thread is
- *       suspended in the lock of the queue, calls that have to wait are suspended, too.
+ *   <li>While the thread that serves the queue is suspended, waiters get no permit. If a waiter leaves
+ *       meanwhile, a permit promised to it counts as in use although no call has it.
  *   <li>A waiter's callback runs on the thread that serves the queue, and switches to its own event loop
  *       itself.
  *   <li>While the adaptive limit is not the lowest number, it learns nothing, and it continues with what it
@@ -319,11 +290,6 @@
  *   <li>Calls in the backend have no class: a critical call waits for the next permit, however many sheddable
  *       calls are in the backend.
  *   <li>Of the events of Resilience4j's bulkheads, only those of rejected calls are published.
- *   <li>One base latency stands for all calls of a backend. If a probe, or 96 samples, have confirmed it, and
- *       the calls then become longer because their mix changes, by less than 8 times or all but a few of
- *       them, a probe finds that out at half of the limit, and calls may be refused meanwhile. A burst of
- *       longer calls, many times the limit, is refused but for those that fit before the wait ends: of 200 at
- *       once of 300 ms beside 300/s of 10 ms, deadline 1 s, 12 % are answered.
  *   <li>The adaptive limit does badly with one to four slow workers and with backends that collapse: see
  *       {@code limit-grid.md}. Gateways in front of one backend converge slowly: after 30 s one can still
  *       have three times another's share.

@@ -56,7 +56,6 @@ public class WeirEndpoint {
     private final Drain drain;
     private final OperatorChanges changes;
     private final OperatorSwitches switches;
-    private final String tlsEngine;
 
     /** The names of the parameters of the write operation, besides the limits. */
     static final Set<String> PARAMETERS = Set.of("backend", "breaker", "instance", "action", "duration");
@@ -68,9 +67,7 @@ public class WeirEndpoint {
             OverloadGuard guard,
             Drain drain,
             OperatorChanges changes,
-            OperatorSwitches switches,
-            String tlsEngine) {
-        this.tlsEngine = tlsEngine;
+            OperatorSwitches switches) {
         this.changes = changes;
         this.switches = switches;
         this.gateway = gateway;
@@ -92,8 +89,7 @@ public class WeirEndpoint {
                 backends,
                 gateway.routes().stream().map(RouteState::of).toList(),
                 gateway.faults(),
-                gateway.configuration(),
-                tlsEngine);
+                gateway.configuration());
     }
 
     /** One backend; null, which becomes a 404, if no backend has this name. */

@@ -74,7 +74,6 @@ final class TestEdgeProperties {
                 false,
                 redirectPort,
                 null,
-                DataSize.ofMegabytes(64),
-                TlsEngine.AUTO);
+                DataSize.ofMegabytes(64));
     }
 }

@@ -54,7 +54,7 @@ final class FakeAttempt extends Attempt {
     private boolean complete;
     private long bytes;
 
-    FakeAttempt(ExchangeContext exchange, Admission admission, HealthEvidence evidence, long now) {
+    FakeAttempt(Exchange exchange, Admission admission, HealthEvidence evidence, long now) {
         super(exchange, admission, evidence, now);
         this.startedAt = now;
         this.heldUpSince = now;
@@ -118,7 +118,7 @@ final class FakeAttempt extends Attempt {
         connects();
         headArrived = true;
         isTunnelOpen = true;
-        WebSocketAttempt.opened(this, null, EmptyHttpHeaders.INSTANCE, (fromCaller, toCaller) -> Mono.never());
+        tunnelOpened(null, EmptyHttpHeaders.INSTANCE, (fromCaller, toCaller) -> Mono.never());
         return this;
     }
 
@@ -190,7 +190,7 @@ final class FakeAttempt extends Attempt {
     }
 
     @Override
-    public void start() {
+    void start() {
         starts++;
         if (startFailure != null) {
             throw startFailure;
@@ -198,13 +198,13 @@ final class FakeAttempt extends Attempt {
     }
 
     @Override
-    public void aggregate(int maxBytes, boolean failsIfLarger) {
+    void aggregate(int maxBytes, boolean failsIfLarger) {
         isAggregating = true;
         isDraining = failsIfLarger;
     }
 
     @Override
-    public Publisher<ByteBuf> relay() {
+    Publisher<ByteBuf> relay() {
         return Mono.never();
     }
 
@@ -214,45 +214,45 @@ final class FakeAttempt extends Attempt {
     }
 
     @Override
-    public void cancel() {
+    void cancel() {
         cancelled++;
         onCancel.run();
         sent.cancel();
     }
 
     @Override
-    public boolean isConnected() {
+    boolean isConnected() {
         return isConnected;
     }
 
     @Override
-    public boolean withdraw() {
+    boolean withdraw() {
         isWithdrawn |= !isConnected;
         return isWithdrawn;
     }
 
     @Override
-    public long callerNanos(long now) {
+    long callerNanos(long now) {
         return uploadNanos + (isWaitingForUpload ? now - startedAt : 0) + (isHeldUp ? now - heldUpSince : 0);
     }
 
     @Override
-    public boolean isWaitingForUpload() {
+    boolean isWaitingForUpload() {
         return isWaitingForUpload;
     }
 
     @Override
-    public long lastMovedNanos() {
+    long lastMovedNanos() {
         return movedAt;
     }
 
     @Override
-    public long answerBytes() {
+    long answerBytes() {
         return bytes;
     }
 
     @Override
-    public boolean isHeldUpByCaller() {
+    boolean isHeldUpByCaller() {
         return isHeldUp;
     }
 

