@@ -101,7 +101,7 @@ public final class BackendFactory {
         // The limit resizes it.
         QueueingBulkhead bulkhead = new QueueingBulkhead(permits, 0);
         QueueingBulkhead streams = new QueueingBulkhead(properties.maxStreams(), 0);
-        HealthSettings settings = healthSettings(properties);
+        HealthSettings settings = InstanceFactory.healthSettings(properties);
         // The registries stop showing a retired backend of this name, even if requests still use it.
         plan.onRollback(() -> registries.bulkheads().remove(name));
         LimitInForce limit = new LimitInForce(
@@ -203,7 +203,7 @@ public final class BackendFactory {
                 before.meters());
         return new ManagedBackend(
                 properties,
-                healthSettings(properties),
+                InstanceFactory.healthSettings(properties),
                 backend,
                 source,
                 addresses,
@@ -323,12 +323,5 @@ public final class BackendFactory {
                 nanoClock,
                 random,
                 faults);
-    }
-
-    static HealthSettings healthSettings(BackendProperties properties) {
-        return new HealthSettings(
-                properties.circuitBreaker(),
-                properties.recovery(),
-                properties.deadline().toNanos());
     }
 }

@@ -3,6 +3,7 @@ package io.weir.live;
 import io.weir.config.BackendProperties;
 import io.weir.engine.Backend;
 import io.weir.health.Health;
+import io.weir.health.HealthSettings;
 import io.weir.instance.Instance;
 import io.weir.instance.InstanceAddress;
 import io.weir.instance.Instances;
@@ -132,9 +133,17 @@ final class InstanceFactory {
         String name = backend.resilience4j().getName();
         String shown = Instance.shownAddressOf(address.shown());
         Health health =
-                Health.ofInstance(name, shown, BackendFactory.healthSettings(properties), permits, nanoClock, random);
+                Health.ofInstance(name, shown, healthSettings(properties), permits, nanoClock, random);
         recentEvents.watch(registries.breakers(), backend.resilience4j(), shown, health);
         return health;
+    }
+
+    /** The settings of the health of a backend and of its instances. */
+    static HealthSettings healthSettings(BackendProperties properties) {
+        return new HealthSettings(
+                properties.circuitBreaker(),
+                properties.recovery(),
+                properties.deadline().toNanos());
     }
 
     private Pool pool(String name, BackendProperties properties, InstanceAddress address, BackendPlan plan) {
