@@ -120,7 +120,11 @@ public final class FileWatch implements AutoCloseable {
         }
     }
 
-    /** Null also if the files cannot be read and nobody knows: the reload then reports it. */
+    /**
+     * Reads the files again; null if their content has changed. Null also if they cannot be read and no
+     * rejection is in force: the reload then reports one. A later failure is only logged, so that files which
+     * stay unreadable are not rejected at each comparison.
+     */
     private @Nullable ConfigurationSnapshot rereadUnchanged() {
         try {
             return configuration.rereadUnchanged();

@@ -54,6 +54,7 @@ class FileWatchTest {
     private final AtomicInteger reads = new AtomicInteger();
     /** The read that finds a limit of 6, which is in the file only during this read; 0: none. */
     private volatile int replacedRead;
+    private final AtomicInteger failedReads = new AtomicInteger();
     /** Whether each read fails. */
     private volatile boolean isUnreadable;
 
@@ -95,6 +96,7 @@ class FileWatchTest {
 
     private ConfigurationSnapshot read() {
         if (isUnreadable) {
+            failedReads.incrementAndGet();
             throw new IllegalStateException("unreadable, in this test");
         }
         if (reads.incrementAndGet() != replacedRead) {
@@ -187,6 +189,23 @@ class FileWatchTest {
         watch.start();
 
         await().until(() -> configuration.history().lastRejected() != null);
+    }
+
+    @Test
+    void rejectsFilesThatStayUnreadableOnce() {
+        startWatch();
+        isUnreadable = true;
+        write(5);
+        await().until(() -> configuration.history().lastRejected() != null);
+        ConfigurationChange first = configuration.history().lastRejected();
+
+        for (int i = 0; i < 3; i++) {
+            int before = failedReads.get();
+            write(6 + i);
+            await().until(() -> failedReads.get() > before);
+        }
+
+        assertThat(configuration.history().lastRejected()).isSameAs(first);
     }
 
     @Test
