@@ -92,6 +92,7 @@ public final class RouteTable {
      * The first route that matches. A general route that may match ends the search: no later route may be
      * chosen before it.
      *
+     * @param method the method of the request; for a preflight request, the one that it asks for
      * @param request makes Spring's view of the request, for routes that need it
      * @param draw the request's choices in weighted groups; null: there are none
      */

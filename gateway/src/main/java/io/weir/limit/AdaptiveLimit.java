@@ -16,13 +16,13 @@ import org.jspecify.annotations.Nullable;
  */
 // Concurrency: `knee`, `recentRate` and `samples` are confined to the thread that raises `processing` from 0.
 // That thread processes its own sample, and those that other threads add to `handedOver` meanwhile, until
-// `processing` is 0 again. The other threads continue at once. So a sample
-// without contention costs one CAS and one decrement, and allocates nothing; the start of a call is one
-// volatile read, except during a probe. The limit, and everything that a start reads, are one immutable
-// object in `published`. onChange runs on the processing thread, so the last change is announced last;
-// samples that onChange causes are handed over. Benign: samples of two threads may be processed in another
-// order than that of their times; the knee's time never goes back. A start that reads `published` just before
-// a probe lowers the limit is missing in the probe's mean.
+// `processing` is 0 again. The other threads continue at once. So a sample without contention costs one CAS
+// and one decrement, and allocates nothing; the start of a call is one volatile read, except during a probe.
+// The limit, and everything that a start reads, are one immutable object in `published`. onChange runs on the
+// processing thread, so the last change is announced last; samples that onChange causes are handed over.
+// Benign: samples of two threads may be processed in another order than that of their times; the knee's time
+// never goes back. A start that reads `published` just before a probe lowers the limit is missing in the
+// probe's mean.
 public final class AdaptiveLimit implements Limit {
 
     private static final int MIN_QUEUE_CAPACITY = 32;
