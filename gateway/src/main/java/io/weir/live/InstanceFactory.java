@@ -132,8 +132,7 @@ final class InstanceFactory {
             Health backend, BackendProperties properties, InstanceAddress address, CompartmentPermits permits) {
         String name = backend.resilience4j().getName();
         String shown = Instance.shownAddressOf(address.shown());
-        Health health =
-                Health.ofInstance(name, shown, healthSettings(properties), permits, nanoClock, random);
+        Health health = Health.ofInstance(name, shown, healthSettings(properties), permits, nanoClock, random);
         recentEvents.watch(registries.breakers(), backend.resilience4j(), shown, health);
         return health;
     }

@@ -54,6 +54,7 @@ class FileWatchTest {
     private final AtomicInteger reads = new AtomicInteger();
     /** The read that finds a limit of 6, which is in the file only during this read; 0: none. */
     private volatile int replacedRead;
+
     private final AtomicInteger failedReads = new AtomicInteger();
     /** Whether each read fails. */
     private volatile boolean isUnreadable;
