@@ -1,15 +1,14 @@
 package io.weir.limit;
 
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An exact limit on concurrent calls, with a bounded queue in front. No method blocks: a waiter is a
- * callback, every decision about a permit is one compare-and-set, and the methods may be called on event
- * loops.
+ * An exact limit on concurrent calls, with a bounded queue in front. No method waits for a permit: a waiter
+ * is a callback, and the methods may be called on event loops. While no call waits, every decision about a
+ * permit is one compare-and-set. While calls wait, a lock is held for the constant time of one change of the
+ * queue.
  *
  * <p>A call that holds a permit gives it back with {@link #release()} exactly once. The bulkhead counts
  * permits and does not know their holders. It notices a surplus release only if no permit is in use;
@@ -36,106 +35,23 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>The limits can be {@linkplain #resize resized} at any time. A lower limit revokes no permit; it admits
  * no call until enough permits are released.
- *
- * <p>This class stays whole although it has more than 400 lines: one comment proves the protocol between the
- * packed word, the queue and the waiters, and none of these parts can be understood without the others.
  */
-// Concurrency: `word` packs the number of waiters, the permits in use and the revision of the limits. Every
-// decision about a permit or a place (granted, queued, full, handed on, resized) is one CAS on it (FULL is
-// one read), and is linearizable there. Invariant after every CAS: waiters exist only while inUse >=
-// maxConcurrentCalls.
-//
-// `waiting` only finds the waiter of a permit that the word has promised. It is confined to the thread that
-// serves: `serving` counts requests to serve, the thread that raises it from 0 serves all requests until it
-// is 0 again, and all others go on at once. Arriving and leaving waiters reach the serving thread through two
-// Treiber stacks, which it takes whole, and promised permits through a counter. A serving thread takes the
-// leavers before the arrivals, so a waiter that was pushed as an arrival is always linked before it is
-// handled as a leaver.
-//
-// The word may count waiters and promises that the queue does not know yet. Let `promises` be the permits
-// that were promised by a CAS on the word and that no waiter has taken, and `unresolved` the waiters that the
-// word has counted and that were neither granted a permit nor taken back:
-//
-//     queued + promises = unresolved                                                              (1)
-//
-//   thread A              thread B             word (limit 1)       effect
-//   --------------------- -------------------- -------------------- ------------------------------------
-//   enter: queued+1                            in use 1, queued 1   A is counted, but not linked yet
-//                         release: queued-1    in use 1, queued 0   the permit is promised
-//                         serve: no waiter     in use 1, queued 0   the promise stays in the counter
-//   push, serve: take                          in use 1, queued 0   A grants itself the permit
-//
-//   Each thread writes its own side (the stack, the counter) before it requests to serve, so the service that
-//   follows the later of the two sees both.
-//
-//   thread A              thread B             word (limit 1)       effect
-//   --------------------- -------------------- -------------------- ------------------------------------
-//                         release: queued-1    in use 1, queued 0   promised to A's waiter
-//   leave: state LEFT                                               A wins against the grant
-//                         serve: take fails    in use 0, queued 0   A's waiter is taken back: no waiter is
-//                                                                   left without a promise, so one promise
-//                                                                   is cancelled
-//
-//   A waiter that leaves or is evicted is taken back exactly once: when the serving thread unlinks it, or
-//   finds on its arrival that it has left. Taking back is one CAS: a waiter less if queued > 0, else by (1) a
-//   promise is surplus, so a permit in use less. The releasing thread may not have counted that promise yet;
-//   the counter is -1 until it has.
+// Concurrency: `word` packs the number of waiters, the permits in use and the limit. Every decision about a
+// permit or a place (granted, queued, full, handed on, resized) is one CAS on it (FULL is one read), and is
+// linearizable there. Invariant after every CAS: waiters exist only while inUse >= maxConcurrentCalls. So a
+// call or a release that concerns no waiter needs no lock. PermitQueue describes the others.
 //
 // A permit reaches a waiter by the CAS WAITING -> GRANTED, which competes with leave()'s WAITING -> LEFT and
-// with WAITING -> EVICTED: exactly one of them succeeds. So by (1), while no call is under way `queued` is
-// the length of the queue, and every waiter waits for a permit that is really in use.
-//
-// The limits are beside the word, which contains their revision. A resize publishes the new limits, then
-// moves the word to their revision and, in the same CAS, promises the new permits to waiters. Any other
-// thread that finds the two apart does that for it, so no thread waits for a suspended resize. The revision
-// has 23 bits: a CAS that is delayed by exactly 2^23 resizes could mistake old limits for new ones.
-//
-// Benign: two calls that enter at once are queued in the order in which they are pushed, not in which they
-// are counted. A promise whose waiter has left counts as in use until the serving thread looks at it. While
-// the serving thread is suspended, waiters get no permit (new calls do, where no call waits), and where
-// waiters are evicted the queue may exceed its capacity, by at most MAX_SURPLUS; a release in that time
-// comes before the evictions. A newcomer of a higher priority that finds the queue full reads the sizes of
-// the lower ones, which may have changed when it is linked: then it is evicted itself, or refused although
-// it could have waited.
+// with WAITING -> EVICTED: exactly one of them succeeds.
 public final class QueueingBulkhead {
 
     /** The largest value of either limit. The packed word cannot count more. */
     public static final int LARGEST = 1_000_000;
 
-    /** The most waiters beyond the capacity that may wait for their eviction. */
-    static final int MAX_SURPLUS = 64;
+    /** A {@link PermitWord}. */
+    private final AtomicLong word;
 
-    private static final int REVISION_BITS = 23;
-    private static final int IN_USE_BITS = 20;
-    private static final long REVISION_MASK = (1L << REVISION_BITS) - 1;
-    private static final long IN_USE_MASK = (1L << IN_USE_BITS) - 1;
-    private static final long ONE_IN_USE = 1L << REVISION_BITS;
-    private static final long ONE_QUEUED = 1L << (REVISION_BITS + IN_USE_BITS);
-
-    /** Queued (21 bits), in use (20 bits), revision of the limits (23 bits). */
-    private final AtomicLong word = new AtomicLong();
-
-    private final AtomicReference<Limits> limits;
-
-    /** The queue. Confined to the serving thread. */
-    private final WaitingCalls waiting = new WaitingCalls();
-
-    /** Requests to serve. The thread that raises it from 0 serves. */
-    private final AtomicInteger serving = new AtomicInteger();
-
-    /**
-     * Promised permits that no waiter has taken yet. Below 0 while a cancelled promise is not yet counted.
-     */
-    private final AtomicInteger promises = new AtomicInteger();
-
-    /** Waiters that are counted but not linked yet, the last one first. */
-    private final AtomicReference<@Nullable Waiter> arrivals = new AtomicReference<>();
-
-    /** Waiters that have left but are not unlinked yet, the last one first. */
-    private final AtomicReference<@Nullable Waiter> leavers = new AtomicReference<>();
-
-    /** Waiters to evict in a queue that refuses newcomers. Confined to the serving thread. */
-    private int displaced;
+    private final PermitQueue queue;
 
     /** The treatment of a call that finds the queue full. */
     public enum Overflow {
@@ -186,19 +102,19 @@ public final class QueueingBulkhead {
      * @param overflow the treatment of a call that finds the queue full
      */
     public QueueingBulkhead(int maxConcurrentCalls, int queueCapacity, Overflow overflow) {
-        this.limits = new AtomicReference<>(new Limits(maxConcurrentCalls, queueCapacity, overflow, 0));
+        requireInRange("max-concurrent-calls", maxConcurrentCalls, 1);
+        requireInRange("queue-capacity", queueCapacity, 0);
+        this.word = new AtomicLong(maxConcurrentCalls);
+        this.queue = new PermitQueue(word, queueCapacity, overflow);
     }
 
     /** Takes a permit if one is free. Never waits, and never overtakes the queue. */
     public boolean tryAcquire() {
         while (true) {
             long seen = word.get();
-            Limits inForce = limits.get();
-            if (isBehind(seen, inForce)) {
-                adopt(seen, inForce);
-            } else if (inUse(seen) >= inForce.maxConcurrentCalls) {
+            if (PermitWord.inUse(seen) >= PermitWord.limit(seen)) {
                 return false;
-            } else if (word.compareAndSet(seen, seen + ONE_IN_USE)) {
+            } else if (word.compareAndSet(seen, seen + PermitWord.ONE_IN_USE)) {
                 return true;
             }
         }
@@ -213,12 +129,9 @@ public final class QueueingBulkhead {
     public boolean acquireAnyway() {
         while (true) {
             long seen = word.get();
-            Limits inForce = limits.get();
-            if (isBehind(seen, inForce)) {
-                adopt(seen, inForce);
-            } else if (inUse(seen) >= LARGEST) {
+            if (PermitWord.inUse(seen) >= LARGEST) {
                 return false;
-            } else if (word.compareAndSet(seen, seen + ONE_IN_USE)) {
+            } else if (word.compareAndSet(seen, seen + PermitWord.ONE_IN_USE)) {
                 return true;
             }
         }
@@ -244,38 +157,15 @@ public final class QueueingBulkhead {
         waiter.bind(this);
         while (true) {
             long seen = word.get();
-            Limits inForce = limits.get();
-            if (isBehind(seen, inForce)) {
-                adopt(seen, inForce);
-            } else if (inUse(seen) < inForce.maxConcurrentCalls) {
-                if (word.compareAndSet(seen, seen + ONE_IN_USE)) {
-                    return admit(waiter);
+            if (PermitWord.inUse(seen) >= PermitWord.limit(seen)) {
+                Entry entry = queue.enqueue(waiter, more);
+                if (entry != null) {
+                    return entry;
                 }
-            } else if (queued(seen) >= maxQueued(inForce, waiter, queued(seen), more)) {
-                return Entry.FULL;
-            } else if (word.compareAndSet(seen, seen + ONE_QUEUED)) {
-                push(waiter);
-                serve();
-                return Entry.QUEUED;
+            } else if (word.compareAndSet(seen, seen + PermitWord.ONE_IN_USE)) {
+                return admit(waiter);
             }
         }
-    }
-
-    /** An evicting queue may be longer than its capacity until a thread has evicted the surplus. */
-    private int maxQueued(Limits inForce, Waiter waiter, int queued, int more) {
-        int capacity = inForce.queueCapacity;
-        if (inForce.overflow == Overflow.REFUSE_NEWCOMER && queued - capacity < more) {
-            waiter.isDisplacing = false;
-            return LARGEST;
-        }
-        boolean evicts = capacity > 0 && (inForce.overflow == Overflow.EVICT_OLDEST || displaces(waiter, capacity));
-        return evicts ? Math.min(LARGEST, capacity + MAX_SURPLUS) : capacity;
-    }
-
-    /** Whether a newcomer that finds the queue full takes the place of a waiter. */
-    private boolean displaces(Waiter waiter, int capacity) {
-        waiter.isDisplacing = waiter.tenant() != null || waiting.hasLower(waiter.priority(), capacity);
-        return waiter.isDisplacing;
     }
 
     private Entry admit(Waiter waiter) {
@@ -297,18 +187,14 @@ public final class QueueingBulkhead {
     public void release() {
         while (true) {
             long seen = word.get();
-            Limits inForce = limits.get();
-            int inUse = inUse(seen);
-            if (isBehind(seen, inForce)) {
-                adopt(seen, inForce);
-            } else if (inUse == 0) {
-                throw new IllegalStateException("release without a permit in use: " + describe(seen, inForce));
-            } else if (queued(seen) > 0 && inUse <= inForce.maxConcurrentCalls) {
-                if (word.compareAndSet(seen, seen - ONE_QUEUED)) {
-                    deliver(1);
+            int inUse = PermitWord.inUse(seen);
+            if (inUse == 0) {
+                throw new IllegalStateException("release without a permit in use: " + describe(seen));
+            } else if (PermitWord.queued(seen) > 0 && inUse <= PermitWord.limit(seen)) {
+                if (queue.handOn()) {
                     return;
                 }
-            } else if (word.compareAndSet(seen, seen - ONE_IN_USE)) {
+            } else if (word.compareAndSet(seen, seen - PermitWord.ONE_IN_USE)) {
                 return;
             }
         }
@@ -322,7 +208,7 @@ public final class QueueingBulkhead {
      * @param queueCapacity the limit on waiters; 0 to {@value #LARGEST}
      */
     public void resize(int maxConcurrentCalls, int queueCapacity) {
-        resize(maxConcurrentCalls, queueCapacity, limits.get().overflow);
+        resize(maxConcurrentCalls, queueCapacity, queue.overflow());
     }
 
     /**
@@ -330,167 +216,9 @@ public final class QueueingBulkhead {
      * full. Waiting calls keep their places.
      */
     public void resize(int maxConcurrentCalls, int queueCapacity, Overflow overflow) {
-        while (true) {
-            Limits inForce = limitsInForce();
-            Limits next =
-                    new Limits(maxConcurrentCalls, queueCapacity, overflow, (inForce.revision + 1) & REVISION_MASK);
-            if (limits.compareAndSet(inForce, next)) {
-                limitsInForce();
-                serve();
-                return;
-            }
-        }
-    }
-
-    private Limits limitsInForce() {
-        while (true) {
-            long seen = word.get();
-            Limits inForce = limits.get();
-            if (!isBehind(seen, inForce)) {
-                return inForce;
-            }
-            adopt(seen, inForce);
-        }
-    }
-
-    private static boolean isBehind(long seen, Limits published) {
-        return (seen & REVISION_MASK) != published.revision;
-    }
-
-    /** Moves the word to published limits, and promises the permits that they add to waiters. */
-    private void adopt(long seen, Limits published) {
-        int promised = Math.clamp(published.maxConcurrentCalls - inUse(seen), 0, queued(seen));
-        long next = ((seen & ~REVISION_MASK) | published.revision) + promised * (ONE_IN_USE - ONE_QUEUED);
-        if (word.compareAndSet(seen, next) && promised > 0) {
-            deliver(promised);
-        }
-    }
-
-    /** Hands promised permits to waiters. */
-    private void deliver(int promised) {
-        promises.addAndGet(promised);
-        serve();
-    }
-
-    private void push(Waiter waiter) {
-        Waiter last = arrivals.get();
-        waiter.older = last;
-        while (!arrivals.compareAndSet(last, waiter)) {
-            last = arrivals.get();
-            waiter.older = last;
-        }
-    }
-
-    private void pushLeaver(Waiter waiter) {
-        Waiter last = leavers.get();
-        waiter.leftBefore = last;
-        while (!leavers.compareAndSet(last, waiter)) {
-            last = leavers.get();
-            waiter.leftBefore = last;
-        }
-    }
-
-    /** Serves the queue, or makes the thread that serves it do so again. */
-    private void serve() {
-        if (serving.getAndIncrement() != 0) {
-            return;
-        }
-        int requests = 1;
-        while (requests != 0) {
-            Waiter lastLeaver = leavers.getAndSet(null);
-            linkArrivals();
-            removeLeavers(lastLeaver);
-            grantPromises();
-            evictSurplus();
-            requests = serving.addAndGet(-requests);
-        }
-    }
-
-    private void linkArrivals() {
-        Waiter last = arrivals.getAndSet(null);
-        Waiter first = null;
-        while (last != null) {
-            Waiter before = last.older;
-            last.older = first;
-            first = last;
-            last = before;
-        }
-        while (first != null) {
-            Waiter next = first.older;
-            first.older = null;
-            if (first.isWaiting()) {
-                waiting.add(first);
-                displaced += first.isDisplacing ? 1 : 0;
-            } else {
-                takeBack();
-            }
-            first = next;
-        }
-    }
-
-    private void removeLeavers(@Nullable Waiter lastLeaver) {
-        Waiter leaver = lastLeaver;
-        while (leaver != null) {
-            Waiter before = leaver.leftBefore;
-            leaver.leftBefore = null;
-            if (waiting.remove(leaver, leaver.hasExpired)) {
-                takeBack();
-            }
-            leaver = before;
-        }
-    }
-
-    private void grantPromises() {
-        while (promises.get() > 0) {
-            Waiter next = waiting.pollNext();
-            if (next == null) {
-                // The waiter of this promise is counted but not pushed yet: its own thread will request to
-                // serve.
-                return;
-            }
-            if (next.take()) {
-                promises.decrementAndGet();
-                next.notifyGranted();
-            } else {
-                takeBack();
-            }
-        }
-    }
-
-    private void evictSurplus() {
-        Limits inForce = limits.get();
-        boolean refusesNewcomer = inForce.overflow == Overflow.REFUSE_NEWCOMER;
-        int toEvict = refusesNewcomer ? displaced : Integer.MAX_VALUE;
-        displaced = 0;
-        int capacity = inForce.queueCapacity;
-        for (; toEvict > 0 && queued(word.get()) > capacity; toEvict--) {
-            Waiter victim = waiting.pollVictim(capacity, refusesNewcomer);
-            if (victim == null) {
-                // A waiter is counted but not pushed yet: its own thread will request to serve.
-                displaced = refusesNewcomer ? toEvict : 0;
-                return;
-            }
-            boolean evicted = victim.evict();
-            takeBack();
-            if (evicted) {
-                victim.notifyEvicted();
-            }
-        }
-    }
-
-    /** Takes back the count of a waiter that has left or was evicted, or else the permit promised to it. */
-    private void takeBack() {
-        while (true) {
-            long seen = word.get();
-            if (queued(seen) > 0) {
-                if (word.compareAndSet(seen, seen - ONE_QUEUED)) {
-                    return;
-                }
-            } else if (word.compareAndSet(seen, seen - ONE_IN_USE)) {
-                promises.decrementAndGet();
-                return;
-            }
-        }
+        requireInRange("max-concurrent-calls", maxConcurrentCalls, 1);
+        requireInRange("queue-capacity", queueCapacity, 0);
+        queue.resize(maxConcurrentCalls, queueCapacity, overflow);
     }
 
     /**
@@ -498,17 +226,17 @@ public final class QueueingBulkhead {
      * #acquireAnyway}.
      */
     public int inUse() {
-        return inUse(word.get());
+        return PermitWord.inUse(word.get());
     }
 
     /** Waiters in the queue. */
     public int queued() {
-        return queued(word.get());
+        return PermitWord.queued(word.get());
     }
 
     /** Waiters of a priority. May be ahead of {@link #queued()}, or behind it, while calls enter or leave. */
     public int queued(Priority priority) {
-        return waiting.size(priority);
+        return queue.size(priority);
     }
 
     /**
@@ -516,48 +244,32 @@ public final class QueueingBulkhead {
      * active.
      */
     int queuesOfTenants(Priority priority) {
-        return waiting.tenants(priority);
+        return queue.tenants(priority);
     }
 
     /** The limit on concurrent calls. */
     public int maxConcurrentCalls() {
-        return limitsInForce().maxConcurrentCalls;
+        return PermitWord.limit(word.get());
     }
 
     /** The limit on waiters. */
     public int queueCapacity() {
-        return limitsInForce().queueCapacity;
+        return queue.capacity();
     }
 
     @Override
     public String toString() {
-        return describe(word.get(), limits.get());
+        return describe(word.get());
     }
 
-    private static String describe(long seen, Limits limits) {
+    private String describe(long seen) {
         return "%d of %d in use, %d of %d queued"
-                .formatted(inUse(seen), limits.maxConcurrentCalls, queued(seen), limits.queueCapacity);
+                .formatted(PermitWord.inUse(seen), PermitWord.limit(seen), PermitWord.queued(seen), queue.capacity());
     }
 
-    private static int inUse(long word) {
-        return (int) ((word >> REVISION_BITS) & IN_USE_MASK);
-    }
-
-    private static int queued(long word) {
-        return (int) (word >>> (REVISION_BITS + IN_USE_BITS));
-    }
-
-    private record Limits(int maxConcurrentCalls, int queueCapacity, Overflow overflow, long revision) {
-        Limits {
-            requireInRange("max-concurrent-calls", maxConcurrentCalls, 1);
-            requireInRange("queue-capacity", queueCapacity, 0);
-        }
-
-        private static void requireInRange(String name, int value, int smallest) {
-            if (value < smallest || value > LARGEST) {
-                throw new IllegalArgumentException(
-                        "%s: %d (expected: %d to %d)".formatted(name, value, smallest, LARGEST));
-            }
+    private static void requireInRange(String name, int value, int smallest) {
+        if (value < smallest || value > LARGEST) {
+            throw new IllegalArgumentException("%s: %d (expected: %d to %d)".formatted(name, value, smallest, LARGEST));
         }
     }
 
@@ -574,19 +286,11 @@ public final class QueueingBulkhead {
         private volatile int state = WAITING;
         private volatile @Nullable QueueingBulkhead bulkhead;
 
-        /** Written by the thread that leaves, before it pushes this waiter. */
-        private boolean hasExpired;
-
-        /** Whether a waiter loses its place to this one. Written before this waiter is pushed. */
-        private boolean isDisplacing;
-
-        private @Nullable Waiter leftBefore;
-
-        /** The queue that contains this waiter; null: none. Confined to the serving thread. */
+        /** The queue that contains this waiter; null: none. Guarded by the monitor of {@link PermitQueue}. */
         @Nullable
         TenantQueue queue;
 
-        /** Neighbours in that queue. Before, {@code older} links the stack of arrivals. */
+        /** Neighbours in that queue. */
         @Nullable
         Waiter older;
 
@@ -653,9 +357,7 @@ public final class QueueingBulkhead {
             }
             QueueingBulkhead entered = bulkhead;
             if (entered != null) {
-                hasExpired = expired && entered.limits.get().overflow == Overflow.EVICT_OLDEST;
-                entered.pushLeaver(this);
-                entered.serve();
+                entered.queue.leave(this, expired);
             }
             return true;
         }
@@ -667,37 +369,30 @@ public final class QueueingBulkhead {
             bulkhead = entered;
         }
 
-        private boolean take() {
+        boolean take() {
             return STATE.compareAndSet(this, WAITING, GRANTED);
         }
 
-        private boolean evict() {
+        boolean evict() {
             return STATE.compareAndSet(this, WAITING, EVICTED);
         }
 
-        private boolean isWaiting() {
+        boolean isWaiting() {
             return state == WAITING;
         }
 
-        private void notifyGranted() {
+        /** Calls {@link #granted()} or {@link #evicted()}. */
+        void callBack() {
             try {
-                granted();
+                if (state == GRANTED) {
+                    granted();
+                } else {
+                    evicted();
+                }
             } catch (Throwable defect) {
-                report(defect);
+                Thread thread = Thread.currentThread();
+                thread.getUncaughtExceptionHandler().uncaughtException(thread, defect);
             }
-        }
-
-        private void notifyEvicted() {
-            try {
-                evicted();
-            } catch (Throwable defect) {
-                report(defect);
-            }
-        }
-
-        private static void report(Throwable defect) {
-            Thread thread = Thread.currentThread();
-            thread.getUncaughtExceptionHandler().uncaughtException(thread, defect);
         }
     }
 }

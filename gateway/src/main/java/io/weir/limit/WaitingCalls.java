@@ -6,7 +6,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The waiting calls of one bulkhead, in the order in which they are served and evicted. Not thread-safe:
- * {@link QueueingBulkhead} confines it to one thread at a time.
+ * {@link PermitQueue} confines it to one thread at a time.
  *
  * <p><b>Order of service</b>: the highest priority first, except that one of {@value #RESERVE_ONE_IN} permits
  * goes to the lowest priority that waits, so that it does not starve. Within a priority, the tenants take

@@ -1,7 +1,5 @@
 package io.weir.limit;
 
-import static org.jetbrains.lincheck.datastructures.ManagedStrategyGuaranteeKt.forClasses;
-
 import io.weir.limit.QueueingBulkhead.Entry;
 import io.weir.limit.QueueingBulkhead.Overflow;
 import io.weir.limit.QueueingBulkhead.Waiter;
@@ -10,7 +8,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Queue;
-import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jetbrains.kotlinx.lincheck.Actor;
@@ -85,12 +82,12 @@ public class QueueingBulkheadLincheck {
 
     @Test
     void interleavedCallsAndResizesHaveASequentialOrder() {
-        explain(modelChecking(), CallsAndResizes.class, Sequential.class);
+        explain(new ModelCheckingOptions(), CallsAndResizes.class, Sequential.class);
     }
 
     @Test
     void interleavedCallsThatLeaveHaveASequentialOrder() {
-        explain(modelChecking(), CallsThatLeave.class, SequentialWithRoom.class);
+        explain(new ModelCheckingOptions(), CallsThatLeave.class, SequentialWithRoom.class);
     }
 
     @Test
@@ -107,7 +104,7 @@ public class QueueingBulkheadLincheck {
 
     @Test
     void losesNoPermitInAnyInterleaving() throws ReflectiveOperationException {
-        ModelCheckingOptions options = modelChecking();
+        ModelCheckingOptions options = new ModelCheckingOptions();
         options.verifier(EpsilonVerifier.class);
         for (String scenario : CRITICAL_SCENARIOS) {
             options.addCustomScenario(parse(scenario));
@@ -117,7 +114,7 @@ public class QueueingBulkheadLincheck {
 
     @Test
     void losesNoPermitInAnyInterleavingWithEvictions() throws ReflectiveOperationException {
-        ModelCheckingOptions options = modelChecking();
+        ModelCheckingOptions options = new ModelCheckingOptions();
         options.verifier(EpsilonVerifier.class);
         for (String scenario : CRITICAL_EVICTIONS) {
             options.addCustomScenario(parse(scenario, Evictions.class));
@@ -151,18 +148,6 @@ public class QueueingBulkheadLincheck {
             actors.add(new Actor(operations.getMethod(calls.group(1), types), arguments));
         }
         return actors;
-    }
-
-    /**
-     * Also checks that no thread waits for another: the checker suspends a thread anywhere and continues the
-     * others.
-     */
-    private static ModelCheckingOptions modelChecking() {
-        return new ModelCheckingOptions()
-                .checkObstructionFreedom(true)
-                .addGuarantee(forClasses(ConcurrentLinkedQueue.class.getName())
-                        .allMethods()
-                        .treatAsAtomic());
     }
 
     private static void explain(Options<?, ?> options, Class<?> operations, Class<?> sequential) {
