@@ -58,6 +58,7 @@ abstract non-sealed class Attempt implements ExchangePhase {
     final Instance instance;
 
     private final Admission admission;
+    private final Permits permits;
     private final HealthEvidence evidence;
     private final long startedAt;
     private HttpHeaders head = EmptyHttpHeaders.INSTANCE;
@@ -80,8 +81,9 @@ abstract non-sealed class Attempt implements ExchangePhase {
     Attempt(Exchange exchange, Admission admission, HealthEvidence evidence, long now) {
         this.exchange = exchange;
         this.backend = exchange.record().backend();
-        this.instance = admission.instance();
+        this.instance = admission.entry().instance();
         this.admission = admission;
+        this.permits = admission.permits();
         this.evidence = evidence;
         this.startedAt = now;
     }
@@ -267,7 +269,7 @@ abstract non-sealed class Attempt implements ExchangePhase {
     /** The connection failed after a part of the answer went to the caller. */
     final void answerBroken(Throwable failure) {
         long now = exchange.now();
-        admission.markUnanswered(undisturbed(Evidence.UNAVAILABLE, now));
+        permits.markUnanswered(undisturbed(Evidence.UNAVAILABLE, now));
         evidence.failed(backendOnlyNanos(now), BackendFailures.of(Reason.CONNECTION_LOST), now);
         exchange.apply(new BreakOff(Reason.CONNECTION_LOST, Failures.describe(failure)));
     }
@@ -328,11 +330,11 @@ abstract non-sealed class Attempt implements ExchangePhase {
         switch (refuse.reason()) {
             case DEADLINE_EXCEEDED -> evidence.timedOut(backendOnlyNanos(now), failure, now);
             case CONNECT_TIMEOUT -> {
-                admission.markUnanswered(undisturbed(Evidence.UNAVAILABLE, now));
+                permits.markUnanswered(undisturbed(Evidence.UNAVAILABLE, now));
                 evidence.timedOut(backendOnlyNanos(now), failure, now);
             }
             default -> {
-                admission.markUnanswered(undisturbed(Evidence.UNAVAILABLE, now));
+                permits.markUnanswered(undisturbed(Evidence.UNAVAILABLE, now));
                 evidence.failed(backendOnlyNanos(now), failure, now);
             }
         }
@@ -400,7 +402,7 @@ abstract non-sealed class Attempt implements ExchangePhase {
             HeldUpCall.look(this, now);
             long backendNanos = backendOnlyNanos(now);
             if (evidence.countIfStalled(backendNanos, now)) {
-                admission.becameOverdue();
+                permits.becameOverdue();
             }
             LeftBehind.moveIfSo(this, now);
             return evidence.isProbeGivenUp(backendNanos, now) ? Refuse.CIRCUIT_OPEN : Step.WAIT;
@@ -411,7 +413,7 @@ abstract non-sealed class Attempt implements ExchangePhase {
             return refuse;
         }
         if (timeout == AttemptTimeout.ANSWER) {
-            admission.markSample(undisturbed(Evidence.TIMED_OUT, now));
+            permits.markSample(undisturbed(Evidence.TIMED_OUT, now));
         }
         return fail(refuse, false);
     }
@@ -492,7 +494,7 @@ abstract non-sealed class Attempt implements ExchangePhase {
 
     @Override
     public long backendNanos(long now) {
-        return Math.max(0, admission.backendNanos(now) - callerNanos(now));
+        return Math.max(0, permits.backendNanos(now) - callerNanos(now));
     }
 
     // ---------------------------------------------------------------- evidence for the backend's health
@@ -504,7 +506,7 @@ abstract non-sealed class Attempt implements ExchangePhase {
     /** The deadline has passed while the gateway waited for the backend. */
     final void deadlinePassed(long now) {
         if (isBackendAtFault(now)) {
-            admission.markSample(undisturbed(Evidence.TIMED_OUT, now));
+            permits.markSample(undisturbed(Evidence.TIMED_OUT, now));
         }
         evidence.missedDeadline(
                 backendOnlyNanos(now),
@@ -537,7 +539,7 @@ abstract non-sealed class Attempt implements ExchangePhase {
 
     /** The backend has answered; its answer is a sample for its limit. */
     final void markAnswered(long now) {
-        admission.markSample(undisturbed(answer, now));
+        permits.markSample(undisturbed(answer, now));
     }
 
     /** The evidence for the limit; none if the gateway itself has paused during the attempt. */
@@ -547,6 +549,10 @@ abstract non-sealed class Attempt implements ExchangePhase {
 
     final Admission admission() {
         return admission;
+    }
+
+    final Permits permits() {
+        return permits;
     }
 
     /** The head of the answer; empty before it has arrived. */
@@ -567,7 +573,7 @@ abstract non-sealed class Attempt implements ExchangePhase {
 
     /** Returns the permits of an attempt whose answer is complete. */
     final void releaseAdmission(long now) {
-        admission.exclude(callerNanos(now));
+        permits.exclude(callerNanos(now));
         admission.release(null, now);
     }
 
@@ -578,7 +584,7 @@ abstract non-sealed class Attempt implements ExchangePhase {
      */
     final void release(long answerBytes, @Nullable Reason why, long now) {
         exchange.record().answerBytes = answerBytes;
-        admission.exclude(callerNanos(now));
+        permits.exclude(callerNanos(now));
         evidence.ignored();
         cancel();
         exchange.record().traceAttemptEnded(why, now);

@@ -19,24 +19,24 @@ final class BulkheadDryRun extends QueueingBulkhead.Waiter {
 
     private final QueueingBulkhead bulkhead;
     private final BackendObserver observer;
-    private final Admission admission;
+    private final QueueRank rank;
     private @Nullable ScheduledFuture<?> queueTimeout;
     private boolean holdsPermit;
     private boolean isQueued;
 
-    private BulkheadDryRun(QueueingBulkhead bulkhead, BackendObserver observer, Admission admission) {
+    private BulkheadDryRun(QueueingBulkhead bulkhead, BackendObserver observer, QueueRank rank) {
         this.bulkhead = bulkhead;
         this.observer = observer;
-        this.admission = admission;
+        this.rank = rank;
     }
 
     /**
      * Starts the dry run of a call; {@link #end} must follow exactly once.
      *
-     * @param admission the call's, which knows its priority and tenant
+     * @param rank the call's class and tenant
      */
-    static BulkheadDryRun begin(QueueingBulkhead bulkhead, Backend backend, EventLoop loop, Admission admission) {
-        BulkheadDryRun dryRun = new BulkheadDryRun(bulkhead, backend.observer(), admission);
+    static BulkheadDryRun begin(QueueingBulkhead bulkhead, Backend backend, EventLoop loop, QueueRank rank) {
+        BulkheadDryRun dryRun = new BulkheadDryRun(bulkhead, backend.observer(), rank);
         dryRun.request(backend.settings().maxWaitNanos(), loop);
         return dryRun;
     }
@@ -46,7 +46,7 @@ final class BulkheadDryRun extends QueueingBulkhead.Waiter {
             holdsPermit = true;
             return;
         }
-        admission.readTenant();
+        rank.readTenant();
         switch (maxWaitNanos <= 0 ? QueueingBulkhead.Entry.FULL : bulkhead.enter(this)) {
             case GRANTED -> holdsPermit = true;
             case FULL -> observer.wouldRefuse(Reason.BULKHEAD_FULL);
@@ -69,12 +69,12 @@ final class BulkheadDryRun extends QueueingBulkhead.Waiter {
 
     @Override
     protected Priority priority() {
-        return admission.priority();
+        return rank.priority();
     }
 
     @Override
     protected @Nullable String tenant() {
-        return admission.tenant();
+        return rank.tenant();
     }
 
     @Override

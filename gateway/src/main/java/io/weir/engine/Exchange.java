@@ -252,8 +252,8 @@ public final class Exchange {
             phase = admission;
             return admission.request(now);
         }
-        if (admission.isRefusedBeforeReading(now)) {
-            return admission.refusedByBreaker();
+        if (admission.entry().isRefusedBeforeReading(now)) {
+            return admission.entry().refusal();
         }
         ReadingAhead reading = new ReadingAhead(this, admission, incoming, now);
         phase = reading;
@@ -300,9 +300,10 @@ public final class Exchange {
         }
         HealthEvidence evidence = admission.enterBackend(now);
         if (evidence == null) {
-            return admission.foundNoRoom() ? awaitRoom(admission, now) : admission.refusedByBreaker();
+            return admission.entry().foundNoRoom()
+                    ? awaitRoom(admission, now)
+                    : admission.entry().refusal();
         }
-        admission.attemptStarts(now);
         record.attempts++;
         return begin(engine.attempt(this, admission, evidence, now), now);
     }
@@ -365,7 +366,7 @@ public final class Exchange {
     /** The backend has opened a WebSocket; the tunnel has no deadline. */
     void tunnelBegins(Attempt attempt, int status, long now) {
         tunnel = true;
-        attempt.admission().upgraded(now);
+        attempt.permits().upgraded(now);
         answerBegins(attempt, status, now);
     }
 
@@ -487,7 +488,7 @@ public final class Exchange {
     /** The calls of a route hang. On the exchange's event loop. */
     void routeStalled(RouteHealth stalled) {
         if (phase instanceof Attempt attempt && !attempt.evidence().isAnswered()) {
-            attempt.admission().giveBackPermitOf(stalled, now());
+            attempt.permits().giveBackIfOf(stalled, now());
         }
     }
 

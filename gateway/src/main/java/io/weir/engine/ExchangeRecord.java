@@ -120,6 +120,11 @@ public final class ExchangeRecord {
         }
     }
 
+    /** The usual time of the route's calls; 0: unknown. */
+    long usualNanos(long now) {
+        return route.usualTime().nanos(now);
+    }
+
     /** The caller. */
     public Caller caller() {
         return caller;

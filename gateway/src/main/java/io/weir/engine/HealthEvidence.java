@@ -73,7 +73,7 @@ final class HealthEvidence {
         this.record = exchange.record();
         this.limit = record.backend().limit();
         Route route = record.route();
-        long usualNanos = route.usualTime().nanos(now);
+        long usualNanos = record.usualNanos(now);
         this.stallNanos = health.settings().stallNanos(route.deadlineNanos(), usualNanos);
         this.abandonedNanos = health.settings().abandonedNanos(usualNanos);
         this.dueAfterNanos = stallNanos;

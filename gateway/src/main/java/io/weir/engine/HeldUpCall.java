@@ -43,7 +43,7 @@ final class HeldUpCall {
         RequestBody body = attempt.exchange.body();
         long due = body == null ? ExchangePhase.NEVER : body.rateLeftNanos(now);
         RequestBody upload = body == null || body.hasEnded() ? null : body;
-        if ((isAnswering || upload != null) && attempt.admission().isMovable()) {
+        if ((isAnswering || upload != null) && attempt.permits().isMovable()) {
             return Math.min(due, moveDueNanos(attempt, isAnswering, now));
         }
         SlowCaller slow = attempt.exchange.slowCaller();
@@ -83,12 +83,11 @@ final class HeldUpCall {
      * @param evidence what the backend's answer says so far; {@link Evidence#NONE} before it has begun
      */
     static void moveIfHeldUp(Attempt attempt, Evidence evidence, long now) {
-        Admission admission = attempt.admission();
-        if (!admission.isMovable() || !isHeldUp(attempt) || attempt.callerNanos(now) < patienceNanos(attempt)) {
+        Permits permits = attempt.permits();
+        if (!permits.isMovable() || !isHeldUp(attempt) || attempt.callerNanos(now) < patienceNanos(attempt)) {
             return;
         }
-        if (!admission.moveToStreams(MoveReason.HELD_UP, evidence, attempt.backendNanos(now), now)
-                && isFull(attempt.backend)) {
+        if (!permits.moveHeldUp(evidence, attempt.backendNanos(now), now) && isFull(attempt.backend)) {
             attempt.exchange.engine().slowCallers().endSlowest(attempt.backend.streams(), now);
         }
     }

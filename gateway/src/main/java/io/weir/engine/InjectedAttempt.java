@@ -66,7 +66,7 @@ final class InjectedAttempt extends Attempt {
         return active.choose(
                 record.fellBack() ? null : record.route().id(),
                 record.backend().name(),
-                admission.instance().shownAddress(),
+                admission.entry().instance().shownAddress(),
                 record.caller().headers(),
                 exchange.isWebSocket(),
                 now);

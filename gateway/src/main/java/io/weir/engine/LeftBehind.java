@@ -38,7 +38,7 @@ final class LeftBehind {
     /** Time until the call must be checked. */
     static long dueNanos(Attempt attempt, long now) {
         if (attempt.evidence().isAnswered()
-                || !attempt.admission().isMovable()
+                || !attempt.permits().isMovable()
                 || !attempt.backend.limit().isAdaptive()) {
             return ExchangePhase.NEVER;
         }
@@ -47,11 +47,16 @@ final class LeftBehind {
         return left > 0 ? left : Math.clamp(waited / CHECKS_OF_WAIT, SHORTEST_PERIOD_NANOS, LONGEST_PERIOD_NANOS);
     }
 
-    /** Moves the call if the backend leaves it behind, and there is room. */
+    /**
+     * Moves the call if the backend leaves it behind, and there is room: it takes no permit from calls that
+     * are answered. A fixed limit is exact: there the call keeps its permit.
+     */
     static void moveIfSo(Attempt attempt, long now) {
-        if (attempt.admission().isMovable()
-                && (isStalledAlone(attempt, now) || (isFull(attempt.backend) && isLateAndOvertaken(attempt, now)))) {
-            attempt.admission().leaveBehind(now);
+        if (attempt.permits().isMovable()
+                && (isStalledAlone(attempt, now) || (isFull(attempt.backend) && isLateAndOvertaken(attempt, now)))
+                && attempt.backend.limit().isAdaptive()
+                && hasRoom(attempt.backend)) {
+            attempt.permits().moveLeftBehind(now);
         }
     }
 
@@ -75,7 +80,7 @@ final class LeftBehind {
         return attempt.backend
                 .limit()
                 .pace()
-                .lateNanos(attempt.exchange.record().route().usualTime().nanos(now));
+                .lateNanos(attempt.exchange.record().usualNanos(now));
     }
 
     /**

@@ -398,7 +398,7 @@ final class InstancesSimulation {
 
     private Attempt attempt(Exchange exchange, Admission admission, HealthEvidence evidence, long now) {
         FakeAttempt attempt = new FakeAttempt(exchange, admission, evidence, now);
-        Replica replica = replica(admission.instance());
+        Replica replica = replica(admission.entry().instance());
         Fault met = routeFaults.met(exchange.record().route(), replica.fault);
         replica.calls++;
         if (met != Fault.NONE) {
