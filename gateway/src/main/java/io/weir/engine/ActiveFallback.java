@@ -1,10 +1,9 @@
 package io.weir.engine;
 
-import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http.HttpMethod;
+import io.weir.engine.Decision.Answer;
 import io.weir.engine.Decision.AskFallback;
 import io.weir.engine.Decision.Refuse;
-import io.weir.engine.Decision.Step;
 import io.weir.fallback.Fallback;
 import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
@@ -18,11 +17,11 @@ final class ActiveFallback {
 
     private static final byte[] EMPTY = {};
 
-    private final Exchange exchange;
+    private final ExchangeContext exchange;
     private final Fallback fallback;
     private @Nullable Refusal originalRefusal;
 
-    private ActiveFallback(Exchange exchange, Fallback fallback) {
+    private ActiveFallback(ExchangeContext exchange, Fallback fallback) {
         this.exchange = exchange;
         this.fallback = fallback;
     }
@@ -31,7 +30,7 @@ final class ActiveFallback {
      * Takes a permit of the route's fallback. Null: the route has no fallback for this reason, or its limit
      * is reached.
      */
-    static @Nullable ActiveFallback take(Exchange exchange, Reason why) {
+    static @Nullable ActiveFallback take(ExchangeContext exchange, Reason why) {
         Fallback fallback = exchange.record().route().fallback();
         return fallback != null && fallback.covers(why) && fallback.limit().tryAcquire()
                 ? new ActiveFallback(exchange, fallback)
@@ -46,13 +45,15 @@ final class ActiveFallback {
         if (fallback.isStatic() || other == null) {
             record.reason = refuse.reason();
             record.fallbackReason = refuse.reason();
-            return Step.ANSWER_FALLBACK;
+            boolean isHead = HttpMethod.HEAD.equals(record.caller().method());
+            return new Answer(fallback.status(), fallback.headers(), isHead ? EMPTY : fallback.body(), true);
         }
         originalRefusal = Refusals.of(refuse, record, exchange.engine());
         if (isTooLate(now)) {
             return refuse;
         }
         record.fallbackReason = refuse.reason();
+        record.leaveInstances();
         return new AskFallback(other);
     }
 
@@ -69,25 +70,6 @@ final class ActiveFallback {
             throw new IllegalStateException("a static fallback was refused (expected: the fallback of a backend)");
         }
         return refusal;
-    }
-
-    /** Sends the static answer to the caller. */
-    void answer() {
-        exchange.record().caller().answer(fallback.status(), fallback.headers(), Unpooled.wrappedBuffer(body()));
-    }
-
-    /** The status of the static answer. */
-    int status() {
-        return fallback.status();
-    }
-
-    /** The size of the static answer's body for this request. */
-    int bodyBytes() {
-        return body().length;
-    }
-
-    private byte[] body() {
-        return HttpMethod.HEAD.equals(exchange.record().caller().method()) ? EMPTY : fallback.body();
     }
 
     /** Returns the permit. Called once. */

@@ -37,7 +37,7 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
         PERMIT_COMING
     }
 
-    private final Exchange exchange;
+    private final ExchangeContext exchange;
     private final Backend backend;
     /** The result of the attempt that is retried; null: this admission is the first one. */
     private final @Nullable RetriedResult retried;
@@ -52,7 +52,7 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
     /** Permits in a row with which the exchange found no room in any instance. */
     private int roundsWithoutRoom;
 
-    Admission(Exchange exchange, Backend backend, @Nullable RetriedResult retried) {
+    Admission(ExchangeContext exchange, Backend backend, @Nullable RetriedResult retried) {
         this.exchange = exchange;
         this.backend = backend;
         this.retried = retried;

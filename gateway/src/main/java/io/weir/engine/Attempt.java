@@ -10,8 +10,10 @@ import io.weir.engine.Decision.Refuse;
 import io.weir.engine.Decision.Retry;
 import io.weir.engine.Decision.Step;
 import io.weir.health.BackendFailure;
+import io.weir.health.RouteHealth;
 import io.weir.instance.Failures;
 import io.weir.instance.Instance;
+import io.weir.instance.Pool;
 import io.weir.limit.Limit.Evidence;
 import io.weir.outcome.Reason;
 import io.weir.outcome.ThrottledLog;
@@ -46,13 +48,13 @@ abstract non-sealed class Attempt implements ExchangePhase {
          * @param admission the permits that the attempt uses
          * @param evidence receives the outcome
          */
-        Attempt create(Exchange exchange, Admission admission, HealthEvidence evidence, long now);
+        Attempt create(ExchangeContext exchange, Admission admission, HealthEvidence evidence, long now);
     }
 
     private static final int LAST_STATUS = 999;
     private static final ThrottledLog log = ThrottledLog.of(Attempt.class);
 
-    final Exchange exchange;
+    final ExchangeContext exchange;
     final Backend backend;
     /** The instance that the request goes to. */
     final Instance instance;
@@ -78,7 +80,7 @@ abstract non-sealed class Attempt implements ExchangePhase {
     /** The gateway could not build the request's head. The backend is not at fault. */
     private volatile boolean isOwnFailure;
 
-    Attempt(Exchange exchange, Admission admission, HealthEvidence evidence, long now) {
+    Attempt(ExchangeContext exchange, Admission admission, HealthEvidence evidence, long now) {
         this.exchange = exchange;
         this.backend = exchange.record().backend();
         this.instance = admission.entry().instance();
@@ -89,7 +91,7 @@ abstract non-sealed class Attempt implements ExchangePhase {
     }
 
     /** An attempt over the network. */
-    static Attempt overNetwork(Exchange exchange, Admission admission, HealthEvidence evidence, long now) {
+    static Attempt overNetwork(ExchangeContext exchange, Admission admission, HealthEvidence evidence, long now) {
         return exchange.isWebSocket()
                 ? new WebSocketAttempt(exchange, admission, evidence, now)
                 : new HttpAttempt(exchange, admission, evidence, now);
@@ -248,7 +250,7 @@ abstract non-sealed class Attempt implements ExchangePhase {
         BackendFailure failure = BackendFailures.ofGrpcStatus(backend, trailers);
         report(failure, now);
         recordUsualTime(failure, now);
-        exchange.answerComplete(this, answerBytes(), now);
+        endAnswered(now);
         if (!trailers.isEmpty()) {
             exchange.record().caller().trailers(trailers);
         }
@@ -352,7 +354,9 @@ abstract non-sealed class Attempt implements ExchangePhase {
         traceAnswered(status);
         evidence.answered(now);
         evidence.succeeded(backendOnlyNanos(now), now);
-        exchange.tunnelBegins(this, status, now);
+        exchange.becomesTunnel();
+        permits.upgraded(now);
+        exchange.answerBegins(this, status, now);
         exchange.record()
                 .caller()
                 .upgrade(subprotocol, fromBackend, exchange.engine().limits().maxFrameBytes(), tunnel);
@@ -569,6 +573,34 @@ abstract non-sealed class Attempt implements ExchangePhase {
     @Override
     public final Instance usedInstance() {
         return instance;
+    }
+
+    /** Ends an attempt that received the last byte of its answer. */
+    final void endAnswered(long now) {
+        exchange.record().answerBytes = answerBytes();
+        exchange.record().traceAttemptEnded(null, now);
+        markAnswered(now);
+        releaseAdmission(now);
+        exchange.answerComplete(now);
+    }
+
+    @Override
+    public final Decision instanceOpened(Instance opened, long now) {
+        Retry retry = instance.isSameAs(opened) ? RetryDecider.afterEjection(this, now) : null;
+        return retry == null ? Step.WAIT : retry;
+    }
+
+    @Override
+    public final Decision instanceGone(Pool left, long now) {
+        Retry retry = instance.pool() == left ? RetryDecider.afterEjection(this, now) : null;
+        return retry == null ? ExchangePhase.super.instanceGone(left, now) : retry;
+    }
+
+    @Override
+    public final void routeStalled(RouteHealth stalled, long now) {
+        if (!evidence.isAnswered()) {
+            permits.giveBackIfOf(stalled, now);
+        }
     }
 
     /** Returns the permits of an attempt whose answer is complete. */

@@ -1,6 +1,9 @@
 package io.weir.engine;
 
+import io.weir.engine.Decision.Refuse;
+import io.weir.engine.Decision.Step;
 import io.weir.outcome.Reason;
+import io.weir.ratelimit.Quota;
 import io.weir.ratelimit.RateLimiter;
 import org.jspecify.annotations.Nullable;
 
@@ -10,12 +13,12 @@ import org.jspecify.annotations.Nullable;
  */
 final class AwaitedQuota implements ExchangePhase {
 
-    private final Exchange exchange;
+    private final ExchangeContext exchange;
     private final RateLimiter limiter;
     private final long dueAt;
     private final String key;
 
-    AwaitedQuota(Exchange exchange, RateLimiter limiter, long now) {
+    AwaitedQuota(ExchangeContext exchange, RateLimiter limiter, long now) {
         this.exchange = exchange;
         this.limiter = limiter;
         this.dueAt = now + limiter.sharedTimeoutNanos();
@@ -26,11 +29,20 @@ final class AwaitedQuota implements ExchangePhase {
 
     /** Asks for a permit. The answer is an event of its own, even if it is there at once. */
     void begin() {
-        limiter.takeShared(key, quota -> exchange.loop().execute(() -> exchange.quotaArrived(this, quota)));
+        limiter.takeShared(key, quota -> exchange.loop().execute(() -> exchange.resume(this, () -> judge(quota))));
     }
 
-    RateLimiter limiter() {
-        return limiter;
+    /**
+     * The counter has answered.
+     *
+     * @param quota null: it has failed, and this gateway's own count decides
+     */
+    private Decision judge(@Nullable Quota quota) {
+        if (quota == null) {
+            return Step.TAKE_LOCAL_PERMIT;
+        }
+        Refuse overQuota = QuotaCheck.judge(exchange.record(), limiter, quota);
+        return overQuota == null ? Step.CHECK_HEAD : overQuota;
     }
 
     @Override
@@ -41,10 +53,10 @@ final class AwaitedQuota implements ExchangePhase {
     @Override
     public Decision check(long now) {
         if (now - dueAt < 0) {
-            return Decision.Step.WAIT;
+            return Step.WAIT;
         }
         limiter.sharedTimedOut(key);
-        return Decision.Step.TAKE_LOCAL_PERMIT;
+        return Step.TAKE_LOCAL_PERMIT;
     }
 
     @Override

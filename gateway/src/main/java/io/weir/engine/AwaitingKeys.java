@@ -1,5 +1,6 @@
 package io.weir.engine;
 
+import io.weir.authentication.AuthenticationRule;
 import io.weir.authentication.KeysAwaited;
 import io.weir.engine.Decision.Refuse;
 import io.weir.engine.Decision.Step;
@@ -12,16 +13,26 @@ import org.jspecify.annotations.Nullable;
  */
 final class AwaitingKeys implements ExchangePhase {
 
+    private final ExchangeContext exchange;
+    private final AuthenticationRule rule;
     private final Refuse otherwise;
 
     /** A wait that ends with this refusal if the keys remain unknown. */
-    AwaitingKeys(Refuse otherwise) {
+    AwaitingKeys(ExchangeContext exchange, AuthenticationRule rule, Refuse otherwise) {
+        this.exchange = exchange;
+        this.rule = rule;
         this.otherwise = otherwise;
     }
 
     /** Begins the wait; false if too many requests wait for this issuer. */
-    boolean begin(Exchange exchange, KeysAwaited awaited) {
-        return awaited.whenFetched(() -> exchange.loop().execute(() -> exchange.keysFetched(this)));
+    boolean begin(KeysAwaited awaited) {
+        return awaited.whenFetched(() -> exchange.loop().execute(() -> exchange.resume(this, this::judge)));
+    }
+
+    /** The keys are fetched, or could not be. */
+    private Decision judge() {
+        Refuse refused = AuthenticationCheck.finalRefusal(AuthenticationCheck.tokenVerdict(rule, exchange.record()));
+        return refused == null ? Step.CHECK_QUOTA : refused;
     }
 
     @Override

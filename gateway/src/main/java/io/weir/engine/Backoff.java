@@ -7,6 +7,7 @@ import io.weir.engine.Decision.Refuse;
 import io.weir.engine.Decision.Retry;
 import io.weir.engine.Decision.Step;
 import io.weir.instance.Instance;
+import io.weir.instance.Pool;
 import io.weir.outcome.Reason;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -29,7 +30,7 @@ final class Backoff implements ExchangePhase {
      */
     static final long MAX_DRAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
-    private final Exchange exchange;
+    private final ExchangeContext exchange;
     private final int status;
     private final long endsAt;
     private final long drainEndsAt;
@@ -39,7 +40,7 @@ final class Backoff implements ExchangePhase {
     private RetriedResult result = RetriedResult.Lost.LOST;
 
     /** A pause that has not {@linkplain #begin begun}. */
-    Backoff(Exchange exchange, Attempt attempt, Retry retry, long now) {
+    Backoff(ExchangeContext exchange, Attempt attempt, Retry retry, long now) {
         this.exchange = exchange;
         this.draining = attempt;
         this.status = retry.status();
@@ -119,7 +120,7 @@ final class Backoff implements ExchangePhase {
             }
             endDrain(null, now);
         }
-        return now - endsAt < 0 ? Step.WAIT : Step.REQUEST_AGAIN;
+        return now - endsAt < 0 ? Step.WAIT : Step.REQUEST_ADMISSION;
     }
 
     @Override
@@ -136,6 +137,12 @@ final class Backoff implements ExchangePhase {
     public @Nullable Instance usedInstance() {
         Attempt attempt = draining;
         return attempt == null ? null : attempt.usedInstance();
+    }
+
+    /** A backoff reads the rest of an answer for a moment only. */
+    @Override
+    public Decision instanceGone(Pool left, long now) {
+        return Step.WAIT;
     }
 
     @Override

@@ -82,7 +82,7 @@ final class BodyAggregator implements CoreSubscriber<Object>, Publisher<Object>,
      * The size of a body that is aggregated; {@link #NOT_AGGREGATED}: the body is passed on as it arrives. A
      * body of an HTTP/2 answer that must not have one is dropped.
      */
-    static int bytesToAggregate(Exchange exchange, int status, HttpHeaders headers) {
+    static int bytesToAggregate(ExchangeContext exchange, int status, HttpHeaders headers) {
         if (HttpMethod.HEAD.equals(exchange.record().caller().method())
                 || status == HttpResponseStatus.NO_CONTENT.code()
                 || status == HttpResponseStatus.NOT_MODIFIED.code()) {

@@ -1,11 +1,13 @@
 package io.weir.engine;
 
+import io.netty.handler.codec.http.HttpHeaders;
 import io.weir.outcome.Reason;
+import io.weir.outcome.Refusal;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The next step of an exchange, decided by one of its parts. The part returns the decision; {@link
- * Exchange#apply} carries it out. No part calls another part.
+ * Exchange#apply} carries it out.
  *
  * <p>Decisions on the usual path carry no data and are constants, so that they cost no allocation.
  */
@@ -15,8 +17,14 @@ sealed interface Decision {
     enum Step implements Decision {
         /** Nothing to do until the next event. */
         WAIT,
+        /** The caller may use the route: check its quota. */
+        CHECK_QUOTA,
         /** The counter that all gateways share does not answer: this gateway's own count decides. */
         TAKE_LOCAL_PERMIT,
+        /** The request is within its quota: check its head. */
+        CHECK_HEAD,
+        /** The request is checked, or the backoff has ended: read the body ahead, or request the permits. */
+        REQUEST_ADMISSION,
         /** The body is read ahead: request a permit. */
         REQUEST_PERMIT,
         /** The admission waits in the bulkhead's queue. */
@@ -24,11 +32,7 @@ sealed interface Decision {
         /** The admission holds its permits: start an attempt. */
         ADMIT,
         /** The injected latency has passed: send the request. */
-        SEND,
-        /** The backoff has ended: request the permits of another attempt. */
-        REQUEST_AGAIN,
-        /** Send the static fallback. */
-        ANSWER_FALLBACK
+        SEND
     }
 
     /**
@@ -94,6 +98,24 @@ sealed interface Decision {
      * @param status the answer's status; 0: a failure is retried
      */
     record Retry(long backoffNanos, @Nullable Refuse failure, int status) implements Decision {}
+
+    /** Waits in this phase for an event or a time-out. */
+    record Await(ExchangePhase phase) implements Decision {}
+
+    /**
+     * Sends a complete answer: a static fallback, or the one that was to be retried.
+     *
+     * @param body bytes that do not change
+     */
+    @SuppressWarnings("ArrayRecordComponent") // Never compared.
+    record Answer(int status, HttpHeaders headers, byte[] body, boolean isFallback) implements Decision {}
+
+    /**
+     * Ends the exchange with the gateway's own answer.
+     *
+     * @param detail more about the reason, for the record; null: nothing
+     */
+    record Finish(Refusal refusal, @Nullable String detail) implements Decision {}
 
     /** Requests a permit of the fallback's backend. */
     record AskFallback(Backend backend) implements Decision {}

@@ -213,7 +213,7 @@ public final class Engine {
         return limits;
     }
 
-    Attempt attempt(Exchange exchange, Admission admission, HealthEvidence evidence, long now) {
+    Attempt attempt(ExchangeContext exchange, Admission admission, HealthEvidence evidence, long now) {
         ActiveFaults active = faults;
         return active == null
                 ? attempts.create(exchange, admission, evidence, now)

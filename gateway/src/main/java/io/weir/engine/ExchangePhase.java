@@ -1,6 +1,8 @@
 package io.weir.engine;
 
+import io.weir.health.RouteHealth;
 import io.weir.instance.Instance;
+import io.weir.instance.Pool;
 import io.weir.outcome.Reason;
 import org.jspecify.annotations.Nullable;
 
@@ -116,6 +118,28 @@ sealed interface ExchangePhase
     default @Nullable Instance usedInstance() {
         return null;
     }
+
+    /**
+     * The instance of the exchange has opened: a call that waits in it for its answer, and may be sent twice,
+     * goes to another one.
+     */
+    default Decision instanceOpened(Instance opened, long now) {
+        return Decision.Step.WAIT;
+    }
+
+    /**
+     * An instance has left, and its drain time-out has passed. If it is that of the exchange, a call that
+     * waits for its answer, and may be sent twice, goes to another instance; any other exchange ends.
+     */
+    default Decision instanceGone(Pool left, long now) {
+        Instance used = usedInstance();
+        return used != null && used.pool() == left
+                ? cutShort(Reason.CONNECTION_LOST, "the instance has left the backend")
+                : Decision.Step.WAIT;
+    }
+
+    /** The calls of a route hang. */
+    default void routeStalled(RouteHealth stalled, long now) {}
 
     /** Time for which the current permit has been used. */
     default long backendNanos(long now) {

@@ -20,13 +20,13 @@ final class ExchangeTimer implements Runnable {
     private static final long UNENFORCED_MINUTES = 10;
     private static final long UNENFORCED_NANOS = TimeUnit.MINUTES.toNanos(UNENFORCED_MINUTES);
 
-    private final Exchange exchange;
+    private final ExchangeContext exchange;
     private Deadline deadline;
     private boolean countsExpiry;
     private @Nullable ScheduledFuture<?> scheduled;
     private long scheduledAt;
 
-    ExchangeTimer(Exchange exchange) {
+    ExchangeTimer(ExchangeContext exchange) {
         this.exchange = exchange;
         this.countsExpiry = !isEnforced();
         this.deadline = Deadline.of(exchange.record().arrivedAtNanos(), configuredNanos(), CallerTimeout.NONE);
@@ -80,7 +80,7 @@ final class ExchangeTimer implements Runnable {
         return countsExpiry ? Math.min(due, countedExpiryNanos(now)) : due;
     }
 
-    /** Ensures that {@link Exchange#timePassed} is called no later than in this time. */
+    /** Ensures that {@link ExchangeContext#timePassed} is called no later than in this time. */
     void arm(long now, long dueNanos) {
         long dueAt = now + dueNanos;
         ScheduledFuture<?> earlier = scheduled;

@@ -60,7 +60,7 @@ final class HealthEvidence {
             @Nullable Probe probe,
             boolean isProbeRefusable,
             @Nullable Instance balanced,
-            Exchange exchange,
+            ExchangeContext exchange,
             long now) {
         this.health = health;
         this.balanced = balanced;
@@ -86,12 +86,12 @@ final class HealthEvidence {
      * @param balanced the instance, where the backend has several; else null
      */
     static HealthEvidence ofCall(
-            Health health, Generation generation, @Nullable Instance balanced, Exchange exchange, long now) {
+            Health health, Generation generation, @Nullable Instance balanced, ExchangeContext exchange, long now) {
         return new HealthEvidence(health, generation, null, false, balanced, exchange, now);
     }
 
     /** The evidence of a probe. If it takes too long, its caller is refused. */
-    static HealthEvidence ofProbe(Health health, Probe probe, Exchange exchange, long now) {
+    static HealthEvidence ofProbe(Health health, Probe probe, ExchangeContext exchange, long now) {
         return new HealthEvidence(health, null, probe, true, null, exchange, now);
     }
 
@@ -100,7 +100,7 @@ final class HealthEvidence {
      *
      * @param probe the probe as which the call also serves; null: the call is no evidence
      */
-    static HealthEvidence ofUnenforced(Health health, @Nullable Probe probe, Exchange exchange, long now) {
+    static HealthEvidence ofUnenforced(Health health, @Nullable Probe probe, ExchangeContext exchange, long now) {
         return new HealthEvidence(health, null, probe, false, null, exchange, now);
     }
 

@@ -75,7 +75,7 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
     private volatile @Nullable TrailingFields trailing;
     private volatile @Nullable Relay download;
 
-    HttpAttempt(Exchange exchange, Admission admission, HealthEvidence evidence, long now) {
+    HttpAttempt(ExchangeContext exchange, Admission admission, HealthEvidence evidence, long now) {
         super(exchange, admission, evidence, now);
         RequestBody body = exchange.body();
         this.asksBackendToContinue =

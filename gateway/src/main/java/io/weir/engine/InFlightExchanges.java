@@ -74,7 +74,7 @@ final class InFlightExchanges {
                 for (Exchange exchange = first; exchange != null; exchange = exchange.next) {
                     Instance instance = exchange.record().instance();
                     if (instance != null && instance.isSameAs(opened)) {
-                        exchange.instanceOpened(opened);
+                        exchange.post((phase, now) -> phase.instanceOpened(opened, now));
                     }
                 }
             });
@@ -88,7 +88,7 @@ final class InFlightExchanges {
         try {
             loop.execute(() -> {
                 for (Exchange exchange = first; exchange != null; exchange = exchange.next) {
-                    exchange.routeStalled(stalled);
+                    exchange.phase().routeStalled(stalled, exchange.now());
                 }
             });
         } catch (RejectedExecutionException e) {
@@ -105,7 +105,7 @@ final class InFlightExchanges {
         try {
             loop.execute(() -> {
                 for (Exchange exchange = first; exchange != null; exchange = exchange.next) {
-                    Instance instance = exchange.usedInstance();
+                    Instance instance = exchange.phase().usedInstance();
                     if (instance != null) {
                         used.add(instance.pool());
                     }
@@ -124,9 +124,9 @@ final class InFlightExchanges {
         try {
             loop.execute(() -> {
                 for (Exchange exchange = first; exchange != null; exchange = exchange.next) {
-                    Instance instance = exchange.usedInstance();
+                    Instance instance = exchange.phase().usedInstance();
                     if (instance != null && instance.pool() == left) {
-                        exchange.instanceGone(left);
+                        exchange.post((phase, now) -> phase.instanceGone(left, now));
                     }
                 }
             });

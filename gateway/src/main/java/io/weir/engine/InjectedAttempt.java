@@ -27,7 +27,7 @@ final class InjectedAttempt extends Attempt {
     private InjectedAttempt(
             InjectedFault fault,
             Attempt.Factory real,
-            Exchange exchange,
+            ExchangeContext exchange,
             Admission admission,
             HealthEvidence evidence,
             long now) {
@@ -44,7 +44,7 @@ final class InjectedAttempt extends Attempt {
     static Attempt create(
             ActiveFaults active,
             Attempt.Factory real,
-            Exchange exchange,
+            ExchangeContext exchange,
             Admission admission,
             HealthEvidence evidence,
             long now) {
@@ -61,7 +61,7 @@ final class InjectedAttempt extends Attempt {
     }
 
     private static @Nullable InjectedFault choose(
-            ActiveFaults active, Exchange exchange, Admission admission, long now) {
+            ActiveFaults active, ExchangeContext exchange, Admission admission, long now) {
         ExchangeRecord record = exchange.record();
         return active.choose(
                 record.fellBack() ? null : record.route().id(),

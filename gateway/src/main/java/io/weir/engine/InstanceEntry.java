@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class InstanceEntry {
 
-    private final Exchange exchange;
+    private final ExchangeContext exchange;
     private final Backend backend;
     /** Null: the backend has one route. */
     private final @Nullable RouteBreaker routeBreaker;
@@ -45,7 +45,7 @@ final class InstanceEntry {
     /** The instance, of several, that counts the exchange as a stream; null: none does. */
     private @Nullable Instance streamInstance;
 
-    InstanceEntry(Exchange exchange, Backend backend, boolean isRetry) {
+    InstanceEntry(ExchangeContext exchange, Backend backend, boolean isRetry) {
         this.exchange = exchange;
         this.backend = backend;
         this.routeBreaker = RouteBreaker.of(exchange.record());

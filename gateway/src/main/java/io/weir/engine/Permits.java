@@ -55,7 +55,7 @@ final class Permits {
         SAMPLED
     }
 
-    private final Exchange exchange;
+    private final ExchangeContext exchange;
     private final Backend backend;
     private final InstanceEntry entry;
 
@@ -78,7 +78,7 @@ final class Permits {
     private long firstAttemptAt;
     private long callerNanos;
 
-    Permits(Exchange exchange, Backend backend, InstanceEntry entry) {
+    Permits(ExchangeContext exchange, Backend backend, InstanceEntry entry) {
         this.exchange = exchange;
         this.backend = backend;
         this.entry = entry;

@@ -36,7 +36,7 @@ enum ProbeChoice {
     private static final Logger log = LoggerFactory.getLogger(ProbeChoice.class);
 
     /** The choice for a request. */
-    static ProbeChoice of(Exchange exchange, HealthSettings settings) {
+    static ProbeChoice of(ExchangeContext exchange, HealthSettings settings) {
         ProbeMode own = exchange.record().route().probe();
         ProbeMode mode = own == null ? settings.recovery().probeMode() : own;
         return switch (mode) {
@@ -47,7 +47,7 @@ enum ProbeChoice {
     }
 
     /** The choice for a request of a route that is open alone: a health path says nothing about a route. */
-    static ProbeChoice ofRoute(Exchange exchange, HealthSettings settings) {
+    static ProbeChoice ofRoute(ExchangeContext exchange, HealthSettings settings) {
         ProbeChoice choice = of(exchange, settings);
         return choice != NONE ? choice : isCopyable(exchange) ? SHADOW : LAST_RESORT;
     }
@@ -61,7 +61,7 @@ enum ProbeChoice {
         };
     }
 
-    private static boolean isCopyable(Exchange exchange) {
+    private static boolean isCopyable(ExchangeContext exchange) {
         Caller caller = exchange.record().caller();
         HttpMethod method = caller.method();
         return (method.equals(HttpMethod.GET) || method.equals(HttpMethod.HEAD))
@@ -70,7 +70,7 @@ enum ProbeChoice {
     }
 
     /** Sends a copy of the exchange's request as a probe. */
-    static void sendShadow(Exchange exchange, Backend backend, Instance instance, Probe probe) {
+    static void sendShadow(ExchangeContext exchange, Backend backend, Instance instance, Probe probe) {
         try {
             Caller caller = exchange.record().caller();
             DefaultHttpHeaders head = new DefaultHttpHeaders();
@@ -97,7 +97,7 @@ enum ProbeChoice {
     }
 
     /** The fault of a copy: that of a call of the same route, with the same head; null: none. */
-    private static @Nullable InjectedFault fault(Exchange exchange, Backend backend, Instance instance) {
+    private static @Nullable InjectedFault fault(ExchangeContext exchange, Backend backend, Instance instance) {
         ActiveFaults active = exchange.engine().faults();
         ExchangeRecord record = exchange.record();
         return active == null

@@ -28,7 +28,7 @@ final class ReadingAhead implements ExchangePhase {
     private static final AtomicIntegerFieldUpdater<ReadingAhead> CHOSEN_FLAG =
             AtomicIntegerFieldUpdater.newUpdater(ReadingAhead.class, "chosen");
 
-    private final Exchange exchange;
+    private final ExchangeContext exchange;
     private final Admission admission;
     private final RequestBody body;
     private final long startedAt;
@@ -38,7 +38,7 @@ final class ReadingAhead implements ExchangePhase {
     private @Nullable Throwable failure;
     private volatile int chosen;
 
-    ReadingAhead(Exchange exchange, Admission admission, RequestBody body, long now) {
+    ReadingAhead(ExchangeContext exchange, Admission admission, RequestBody body, long now) {
         this.exchange = exchange;
         this.admission = admission;
         this.body = body;
@@ -51,7 +51,7 @@ final class ReadingAhead implements ExchangePhase {
      * gateway reads. If the bulkhead is full, such a request asks for its permit first, so that the caller
      * gets the refusal without sending the body.
      */
-    static boolean appliesTo(Exchange exchange, RequestBody body, Admission admission) {
+    static boolean appliesTo(ExchangeContext exchange, RequestBody body, Admission admission) {
         return !body.isReadAhead()
                 && !body.isConversation()
                 && !(exchange.record().caller().expectsContinue() && admission.isBulkheadFull());
@@ -163,7 +163,7 @@ final class ReadingAhead implements ExchangePhase {
             return false;
         }
         try {
-            exchange.loop().execute(() -> exchange.endReadingAhead(this, new Refuse(Reason.CLIENT_TOO_SLOW, CHOSEN)));
+            exchange.loop().execute(() -> exchange.resume(this, () -> new Refuse(Reason.CLIENT_TOO_SLOW, CHOSEN)));
             return true;
         } catch (RejectedExecutionException e) {
             return false;

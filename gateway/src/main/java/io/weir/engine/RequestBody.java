@@ -28,7 +28,7 @@ import reactor.core.publisher.Operators;
  */
 final class RequestBody extends Flux<ByteBuf> implements CoreSubscriber<Object>, Subscription {
 
-    private final Exchange exchange;
+    private final ExchangeContext exchange;
     private final EventLoop loop;
     private final MinimumRate rate;
     private final ReadAheadBuffer held;
@@ -51,7 +51,7 @@ final class RequestBody extends Flux<ByteBuf> implements CoreSubscriber<Object>,
     private boolean isEnough;
     private boolean isDraining;
 
-    RequestBody(Exchange exchange) {
+    RequestBody(ExchangeContext exchange) {
         this.exchange = exchange;
         this.loop = exchange.loop();
         this.held = new ReadAheadBuffer(exchange.engine().readAhead());

@@ -5,6 +5,7 @@ import io.netty.buffer.ByteBufUtil;
 import io.netty.handler.codec.http.DefaultHttpHeaders;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaders;
+import io.weir.engine.Decision.Answer;
 import io.weir.engine.Decision.Refuse;
 
 /**
@@ -25,7 +26,12 @@ sealed interface RetriedResult {
      * @param body a copy: the backend's buffers are returned
      */
     @SuppressWarnings("ArrayRecordComponent") // Never compared.
-    record Answered(int status, HttpHeaders headers, byte[] body) implements RetriedResult {}
+    record Answered(int status, HttpHeaders headers, byte[] body) implements RetriedResult {
+
+        Answer answer() {
+            return new Answer(status, headers, body, false);
+        }
+    }
 
     /** The answer is not kept: the caller gets the refusal that ends the retry. */
     enum Lost implements RetriedResult {

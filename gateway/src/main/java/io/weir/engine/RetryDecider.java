@@ -106,7 +106,7 @@ final class RetryDecider {
      * waiting.
      */
     static @Nullable Retry afterEjection(Attempt attempt, long now) {
-        Exchange exchange = attempt.exchange;
+        ExchangeContext exchange = attempt.exchange;
         Caller caller = exchange.record().caller();
         boolean isRepeatable = RetryPolicy.isRepeatable(caller.method(), caller.hasBody()) && !exchange.isStream();
         RetryBudget budget = attempt.backend.retryBudget();
@@ -133,7 +133,7 @@ final class RetryDecider {
     }
 
     private static long backoffNanos(Attempt attempt, RetryPolicy policy) {
-        Exchange exchange = attempt.exchange;
+        ExchangeContext exchange = attempt.exchange;
         return policy.backoffNanos(
                 exchange.record().attempts(), exchange.engine().random());
     }

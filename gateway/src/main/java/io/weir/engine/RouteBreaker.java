@@ -73,7 +73,7 @@ final class RouteBreaker {
     }
 
     /** Whether a request itself would be the probe of the open route now. */
-    boolean isProbeDue(Exchange exchange, long usualNanos, long now) {
+    boolean isProbeDue(ExchangeContext exchange, long usualNanos, long now) {
         Health state = health.health();
         return ProbeChoice.isDue(ProbeChoice.ofRoute(exchange, state.settings()), state, usualNanos, now);
     }

@@ -29,7 +29,7 @@ final class SlowCaller {
     private static final AtomicIntegerFieldUpdater<SlowCaller> CHOSEN =
             AtomicIntegerFieldUpdater.newUpdater(SlowCaller.class, "chosen");
 
-    private final Exchange exchange;
+    private final ExchangeContext exchange;
     private final SlowCallers all;
     private long movedBytes;
     private long lookedAt;
@@ -39,7 +39,7 @@ final class SlowCaller {
     private volatile @Nullable QueueingBulkhead streams;
     private volatile int chosen;
 
-    SlowCaller(Exchange exchange, SlowCallers all) {
+    SlowCaller(ExchangeContext exchange, SlowCallers all) {
         this.exchange = exchange;
         this.all = all;
     }

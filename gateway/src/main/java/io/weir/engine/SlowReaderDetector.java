@@ -14,7 +14,7 @@ final class SlowReaderDetector {
     private static final int LOOKS = 16;
     private static final int LARGE_BYTES = 65_536;
 
-    private final Exchange exchange;
+    private final ExchangeContext exchange;
     private final MinimumRate rate;
     private long readBytes;
     private long readAt;
@@ -23,7 +23,7 @@ final class SlowReaderDetector {
     private boolean hasLooked;
 
     /** A detector for an answer of which the caller has read nothing yet. */
-    SlowReaderDetector(Exchange exchange, long now) {
+    SlowReaderDetector(ExchangeContext exchange, long now) {
         this.exchange = exchange;
         Limits limits = exchange.engine().limits();
         this.rate = new MinimumRate(limits.readIdleNanos(), limits.minBodyBytesPerSecond());

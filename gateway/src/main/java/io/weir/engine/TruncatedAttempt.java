@@ -8,7 +8,8 @@ final class TruncatedAttempt extends HttpAttempt {
 
     private final InjectedFault fault;
 
-    TruncatedAttempt(InjectedFault fault, Exchange exchange, Admission admission, HealthEvidence evidence, long now) {
+    TruncatedAttempt(
+            InjectedFault fault, ExchangeContext exchange, Admission admission, HealthEvidence evidence, long now) {
         super(exchange, admission, evidence, now);
         this.fault = fault;
     }

@@ -69,7 +69,7 @@ final class WebSocketAttempt extends HttpAttempt {
     private volatile @Nullable TunnelSide callerSide;
     private WebSocketCloseStatus closeStatus = WebSocketCloseStatus.ENDPOINT_UNAVAILABLE;
 
-    WebSocketAttempt(Exchange exchange, Admission admission, HealthEvidence evidence, long now) {
+    WebSocketAttempt(ExchangeContext exchange, Admission admission, HealthEvidence evidence, long now) {
         super(exchange, admission, evidence, now);
     }
 
@@ -179,7 +179,7 @@ final class WebSocketAttempt extends HttpAttempt {
         report(backend.settings().failureStatuses().get(status) ? BackendFailures.ofStatus(status) : null, now);
         cancel();
         exchange.record().status = status;
-        exchange.answerComplete(this, answerBytes(), now);
+        endAnswered(now);
         HttpHeaders headers = new DefaultHttpHeaders().set(refusal.headers());
         headers.setInt(HttpHeaderNames.CONTENT_LENGTH, 0);
         exchange.record().caller().answer(status, headers, Unpooled.EMPTY_BUFFER);

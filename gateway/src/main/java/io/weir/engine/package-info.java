@@ -18,11 +18,14 @@
  * <pre>
  *  ExchangePhase        the current phase, one of:
  *    ReadingAhead         the request's body arrives; no permit yet
- *    Admission            breaker (a check), route's limit, queue, permit     per attempt
+ *    Admission            queue; owns the two below                           per attempt
+ *      InstanceEntry      breakers, probe, choice of the instance
+ *      Permits            of the route, the streams, the bulkhead
  *    Attempt              connection; owns the admission                      per attempt
  *    Backoff              the pause between two attempts; drains the answer
  *    Answering            the answer's body on its way; owns the attempt
  *    Flushing             the last bytes to the caller
+ *  ExchangeContext      what the phases see; owns the four below              whole exchange
  *  ExchangeTimer        the deadline and the only timer                       whole exchange
  *  ExchangeRecord       the facts for observers                               whole exchange
  *  RequestBody          the body: bytes read ahead, then the rest             from the start on
@@ -31,10 +34,10 @@
  *
  * <p>The parts decide, and the exchange acts. A part returns a {@link io.weir.engine.Decision}, such as
  * {@code ADMIT}, {@code QUEUE}, {@code Refuse} or {@code Retry}; {@link io.weir.engine.Exchange} carries
- * decisions out in one loop. So no part calls another part. A refusal can lead to a fallback, and the
- * fallback to another refusal: that is an iteration, not a recursion. Decisions without data are constants.
- * The phases cost no more memory than nullable fields beside an enum would; a test bounds the bytes per
- * request.
+ * decisions out in one loop. No phase starts the next one, and none knows the exchange: a phase sees an
+ * {@link io.weir.engine.ExchangeContext}, to which it reports events. A phase does call the parts that it
+ * owns. A refusal can lead to a fallback, and the fallback to another refusal: that is an iteration, not a
+ * recursion. Decisions without data are constants. A test bounds the bytes per request.
  *
  * <p>{@link io.weir.engine.QuotaCheck} takes a permit of the route's rate limit at the start of an exchange,
  * before any of the phases, or, where all gateways share the limit, after
@@ -54,7 +57,7 @@
  * is passed on, the gateway breaks a late answer off instead of refusing the request.
  *
  * <p><b>Samples.</b> Each permit of a backend's bulkhead is one sample of its limit, from the permit to its
- * release; {@link io.weir.engine.Admission} holds both. The end is evidence if the backend caused it: an
+ * release; {@link io.weir.engine.Permits} hold both. The end is evidence if the backend caused it: an
  * answer (among them a 503, and a 429 with {@code Retry-After}, as signs of overload), a failed connection, a
  * deadline. An answer that its caller does not read ends the sample where the call gives its permit back,
  * without the caller's time: else the limit would not see how busy slow readers keep the permits. No evidence

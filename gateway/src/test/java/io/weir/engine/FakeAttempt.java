@@ -54,7 +54,7 @@ final class FakeAttempt extends Attempt {
     private boolean complete;
     private long bytes;
 
-    FakeAttempt(Exchange exchange, Admission admission, HealthEvidence evidence, long now) {
+    FakeAttempt(ExchangeContext exchange, Admission admission, HealthEvidence evidence, long now) {
         super(exchange, admission, evidence, now);
         this.startedAt = now;
         this.heldUpSince = now;

@@ -189,7 +189,7 @@ class HttpAttemptTest {
 
     private static final class ClosedBeforeSend extends HttpAttempt {
 
-        ClosedBeforeSend(Exchange exchange, Admission admission, HealthEvidence evidence, long now) {
+        ClosedBeforeSend(ExchangeContext exchange, Admission admission, HealthEvidence evidence, long now) {
             super(exchange, admission, evidence, now);
         }
 

@@ -396,7 +396,7 @@ final class InstancesSimulation {
                 .orElseThrow();
     }
 
-    private Attempt attempt(Exchange exchange, Admission admission, HealthEvidence evidence, long now) {
+    private Attempt attempt(ExchangeContext exchange, Admission admission, HealthEvidence evidence, long now) {
         FakeAttempt attempt = new FakeAttempt(exchange, admission, evidence, now);
         Replica replica = replica(admission.entry().instance());
         Fault met = routeFaults.met(exchange.record().route(), replica.fault);
@@ -470,7 +470,7 @@ final class InstancesSimulation {
         }
     }
 
-    private static void answer(Exchange exchange, Replica replica, FakeAttempt attempt, int status) {
+    private static void answer(ExchangeContext exchange, Replica replica, FakeAttempt attempt, int status) {
         if (attempt.cancelled == 0 && replica.underWay.remove(attempt)) {
             replica.inside--;
             attempt.onCancel = () -> {};

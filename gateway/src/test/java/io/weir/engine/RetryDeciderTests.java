@@ -195,7 +195,7 @@ abstract class RetryDeciderTests {
         boolean isUnsent;
         int withdrawals;
 
-        OneAttempt(Exchange exchange, Admission admission, HealthEvidence evidence, long now) {
+        OneAttempt(ExchangeContext exchange, Admission admission, HealthEvidence evidence, long now) {
             super(exchange, admission, evidence, now);
         }
 

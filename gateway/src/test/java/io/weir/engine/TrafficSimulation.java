@@ -344,7 +344,7 @@ final class TrafficSimulation {
 
     // ---------------------------------------------------------------- the backend
 
-    private Attempt attempt(Exchange exchange, Admission admission, HealthEvidence evidence, long now) {
+    private Attempt attempt(ExchangeContext exchange, Admission admission, HealthEvidence evidence, long now) {
         FakeAttempt attempt = new FakeAttempt(exchange, admission, evidence, now);
         inBackend++;
         attempt.onCancel = () -> inBackend--;
@@ -376,7 +376,7 @@ final class TrafficSimulation {
                 : interval.toNanos() - (now() - start) % interval.toNanos();
     }
 
-    private void answer(Exchange exchange, FakeAttempt attempt, int status) {
+    private void answer(ExchangeContext exchange, FakeAttempt attempt, int status) {
         if (attempt.cancelled == 0) {
             inBackend--;
             attempt.onCancel = () -> {};
