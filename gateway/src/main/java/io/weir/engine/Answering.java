@@ -14,7 +14,9 @@ record Answering(Attempt attempt, SlowReaderDetector reader) implements Exchange
 
     @Override
     public long dueNanos(long now) {
-        return Math.min(attempt.dueNanosAnswering(now), reader.dueNanos(now));
+        return Math.min(
+                Math.min(AttemptTimeout.dueNanosAnswering(attempt, now), HeldUpCall.dueNanos(attempt, true, now)),
+                reader.dueNanos(now));
     }
 
     @Override
@@ -23,7 +25,15 @@ record Answering(Attempt attempt, SlowReaderDetector reader) implements Exchange
             attempt.endedByCaller(now);
             return Decision.BreakOff.ANSWER_NOT_READ;
         }
-        return attempt.checkAnswering(now);
+        if (AttemptTimeout.isStreamIdle(attempt, now)) {
+            return new Decision.BreakOff(AttemptTimeout.STREAM_IDLE.reason(), AttemptTimeout.STREAM_IDLE.detail());
+        }
+        if (HeldUpCall.isBelowMinimumRate(attempt, now)) {
+            attempt.endedByCaller(now);
+            return Decision.BreakOff.BELOW_MINIMUM_RATE;
+        }
+        HeldUpCall.moveIfHeldUp(attempt, attempt.outcomes().answer(now), now);
+        return Decision.Step.WAIT;
     }
 
     @Override

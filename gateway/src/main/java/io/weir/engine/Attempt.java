@@ -4,7 +4,6 @@ import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http.EmptyHttpHeaders;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpResponseStatus;
-import io.weir.deadline.CallerTimeout;
 import io.weir.engine.Decision.BreakOff;
 import io.weir.engine.Decision.Refuse;
 import io.weir.engine.Decision.Retry;
@@ -18,12 +17,7 @@ import io.weir.limit.Limit.Evidence;
 import io.weir.outcome.Reason;
 import io.weir.outcome.ThrottledLog;
 import java.net.ProtocolException;
-import java.util.function.BiFunction;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
-import org.reactivestreams.Publisher;
-import reactor.netty.http.websocket.WebsocketInbound;
-import reactor.netty.http.websocket.WebsocketOutbound;
 
 /**
  * One attempt to get an answer from a backend. Each event of the backend is reported as
@@ -31,25 +25,13 @@ import reactor.netty.http.websocket.WebsocketOutbound;
  * Decision}: another attempt ({@link RetryDecider}), a refusal, or a broken answer. {@link AttemptTimeout}
  * computes its time-outs.
  *
- * <p>The class is longer than others, and stays whole: it lists all events of a backend, and for each event
- * the order in which the breaker, the permits and the caller are served.
+ * <p>The attempt owns the admission, and ends in one of two ways: {@link #endAnswered}, or {@link #release},
+ * which cancels the transfer in any state. After a cancellation no event of the backend follows.
  *
- * <p>The subclasses send the request. All methods are called on the exchange's event loop unless stated
- * otherwise.
+ * <p>The subclasses send the request. Concurrency: all methods are called on the exchange's event loop unless
+ * stated otherwise.
  */
-abstract non-sealed class Attempt implements ExchangePhase {
-
-    /** Creates the attempts of an engine's exchanges. */
-    interface Factory {
-
-        /**
-         * An attempt that is not {@linkplain #start() started}.
-         *
-         * @param admission the permits that the attempt uses
-         * @param evidence receives the outcome
-         */
-        Attempt create(ExchangeContext exchange, Admission admission, HealthEvidence evidence, long now);
-    }
+abstract non-sealed class Attempt implements ExchangePhase, Transfer {
 
     private static final int LAST_STATUS = 999;
     private static final ThrottledLog log = ThrottledLog.of(Attempt.class);
@@ -61,24 +43,14 @@ abstract non-sealed class Attempt implements ExchangePhase {
 
     private final Admission admission;
     private final Permits permits;
-    private final HealthEvidence evidence;
+    private final AttemptEvidence outcomes;
+    private final ConnectTime connectTime;
     private final long startedAt;
+    private RequestHead request;
     private HttpHeaders head = EmptyHttpHeaders.INSTANCE;
-    /** The evidence of the answer about the backend's limit. */
-    private Evidence answer = Evidence.ANSWERED;
-    /** Written before the request is sent, and so before a connection's event loop reads it. */
-    private @Nullable Consumer<HttpHeaders> traceContext;
 
     /** Drains the answer of an attempt that is retried; null: the answer is for the caller. */
     private @Nullable Backoff drainedBy;
-
-    private @Nullable String target;
-    private boolean isConnectGrantedAgain;
-    /** The end of the second connect time-out, after a pause; without one: 0. */
-    private long connectEndsAt;
-
-    /** The gateway could not build the request's head. The backend is not at fault. */
-    private volatile boolean isOwnFailure;
 
     Attempt(ExchangeContext exchange, Admission admission, HealthEvidence evidence, long now) {
         this.exchange = exchange;
@@ -86,65 +58,11 @@ abstract non-sealed class Attempt implements ExchangePhase {
         this.instance = admission.entry().instance();
         this.admission = admission;
         this.permits = admission.permits();
-        this.evidence = evidence;
+        this.outcomes = new AttemptEvidence(exchange, evidence, permits);
+        this.connectTime = new ConnectTime(exchange, now);
         this.startedAt = now;
+        this.request = new RequestHead(exchange, instance, now);
     }
-
-    /** An attempt over the network. */
-    static Attempt overNetwork(ExchangeContext exchange, Admission admission, HealthEvidence evidence, long now) {
-        return exchange.isWebSocket()
-                ? new WebSocketAttempt(exchange, admission, evidence, now)
-                : new HttpAttempt(exchange, admission, evidence, now);
-    }
-
-    /** Acquires a connection and sends the request. */
-    abstract void start();
-
-    /**
-     * Aggregates the answer's body; {@link #aggregated} follows.
-     *
-     * @param maxBytes further bytes are dropped, or are a failure
-     */
-    void aggregate(int maxBytes, boolean failsIfLarger) {
-        throw new IllegalStateException("no answer has begun");
-    }
-
-    /** The answer's body as it arrives; {@link #complete} follows. */
-    Publisher<ByteBuf> relay() {
-        throw new IllegalStateException("no answer has begun");
-    }
-
-    /**
-     * Cancels the attempt in any state: no further event follows. The connection is closed unless it is
-     * reusable.
-     */
-    abstract void cancel();
-
-    /** Whether a connection is established, so that the backend may have received a part of the request. */
-    abstract boolean isConnected();
-
-    /**
-     * Prevents the request from being sent, if nothing of it has been sent. The connection may be established
-     * concurrently on its own event loop.
-     *
-     * @return whether the backend has received nothing of the request, and will receive nothing
-     */
-    abstract boolean withdraw();
-
-    /** Time, up to now, that the caller needed to send its body and to read the answer. */
-    abstract long callerNanos(long now);
-
-    /** Whether the gateway waits for more of the request's body. */
-    abstract boolean isWaitingForUpload();
-
-    /** The last moment at which bytes moved in either direction; {@link Long#MIN_VALUE}: never. */
-    abstract long lastMovedNanos();
-
-    /** Bytes received of the answer's body. */
-    abstract long answerBytes();
-
-    /** Whether the caller holds up the answer. */
-    abstract boolean isHeldUpByCaller();
 
     // ---------------------------------------------------------------- the request
 
@@ -154,43 +72,19 @@ abstract non-sealed class Attempt implements ExchangePhase {
             start();
             return Step.WAIT;
         } catch (RuntimeException e) {
-            isOwnFailure = true;
+            request.failed();
             return fail(e);
         }
     }
 
     /** The path and query of the request. Reports the attempt to the trace, once. */
     final String target() {
-        String known = target;
-        if (known == null) {
-            known = readTarget();
-            target = known;
-        }
-        return known;
-    }
-
-    private String readTarget() {
-        Caller caller = exchange.record().caller();
-        String read = caller.target();
-        ExchangeTrace trace = exchange.record().trace();
-        if (trace != null) {
-            traceContext = trace.attempted(backend, instance, caller.method().name(), read, startedAt);
-        }
-        return read;
+        return request.target();
     }
 
     /** Writes the request's head. On the connection's event loop. */
     final void writeHead(HttpHeaders toBackend) {
-        try {
-            exchange.record().caller().writeHead(toBackend, instance.authority());
-            CallerTimeout.write(toBackend, Math.max(1, exchange.timer().leftNanos(exchange.now())));
-            if (traceContext != null) {
-                traceContext.accept(toBackend);
-            }
-        } catch (RuntimeException e) {
-            isOwnFailure = true;
-            throw e;
-        }
+        request.write(toBackend);
     }
 
     // ---------------------------------------------------------------- events of the backend
@@ -204,10 +98,7 @@ abstract non-sealed class Attempt implements ExchangePhase {
             return;
         }
         long now = exchange.now();
-        traceAnswered(status);
-        evidence.answered(now);
-        answer = BackendFailures.signOfLoad(status, headers);
-        BackendFailure failure = BackendFailures.ofHead(backend, status, headers);
+        BackendFailure failure = outcomes.answered(status, headers, now);
         Retry retry = RetryDecider.afterStatus(this, status, headers, now);
         head = headers;
         if (retry != null) {
@@ -247,32 +138,17 @@ abstract non-sealed class Attempt implements ExchangePhase {
     /** The answer's last byte has arrived. The caller may not have all of it yet. */
     final void complete(HttpHeaders trailers) {
         long now = exchange.now();
-        BackendFailure failure = BackendFailures.ofGrpcStatus(backend, trailers);
-        report(failure, now);
-        recordUsualTime(failure, now);
+        outcomes.completed(trailers, backendOnlyNanos(now), now);
         endAnswered(now);
         if (!trailers.isEmpty()) {
             exchange.record().caller().trailers(trailers);
         }
     }
 
-    /**
-     * Skips errors, which are often faster than answers, and streams, which end when either side wants.
-     */
-    private void recordUsualTime(@Nullable BackendFailure failure, long now) {
-        ExchangeRecord record = exchange.record();
-        boolean isFailure =
-                failure != null || backend.settings().failureStatuses().get(record.status());
-        if (!isFailure && !exchange.isStream() && !record.fellBack()) {
-            record.route().usualTime().record(backendOnlyNanos(now), now);
-        }
-    }
-
     /** The connection failed after a part of the answer went to the caller. */
     final void answerBroken(Throwable failure) {
         long now = exchange.now();
-        permits.markUnanswered(undisturbed(Evidence.UNAVAILABLE, now));
-        evidence.failed(backendOnlyNanos(now), BackendFailures.of(Reason.CONNECTION_LOST), now);
+        outcomes.failed(Reason.CONNECTION_LOST, backendOnlyNanos(now), now);
         exchange.apply(new BreakOff(Reason.CONNECTION_LOST, Failures.describe(failure)));
     }
 
@@ -293,24 +169,21 @@ abstract non-sealed class Attempt implements ExchangePhase {
      */
     final Decision answeredInstead(int status, Refuse refuse) {
         long now = exchange.now();
-        traceAnswered(status);
-        evidence.answered(now);
-        answer = BackendFailures.signOfLoad(status, head);
-        BackendFailure failure = BackendFailures.ofHead(backend, status, head);
+        BackendFailure failure = outcomes.answered(status, head, now);
         Retry retry = RetryDecider.afterStatus(this, status, head, now);
         report(failure, now);
-        markAnswered(now);
+        outcomes.markAnswered(now);
         return retry == null ? refuse : new Retry(retry.backoffNanos(), refuse, 0);
     }
 
     final Decision fail(Throwable failure) {
         Reason reason = Failures.reason(failure, isConnected());
-        if (reason == Reason.CONNECT_TIMEOUT && grantsConnectAgain(exchange.now())) {
+        if (reason == Reason.CONNECT_TIMEOUT && connectTime.grantAgain(evidence(), exchange.now())) {
             return begin();
         }
         Refuse refuse = reason == Reason.BULKHEAD_FULL && instance.pool().isShortOfFiles()
                 ? new Refuse(Reason.GATEWAY_OVERLOADED, "no file for a connection to the backend is free")
-                : new Refuse(isOwnFailure ? Reason.INTERNAL_ERROR : reason, Failures.describe(failure));
+                : new Refuse(request.hasFailed() ? Reason.INTERNAL_ERROR : reason, Failures.describe(failure));
         if (refuse.reason() == Reason.INTERNAL_ERROR) {
             log.error(exchange.now(), "Request to backend " + backend.name() + " failed inside the gateway", failure);
             return refuse;
@@ -328,45 +201,9 @@ abstract non-sealed class Attempt implements ExchangePhase {
 
     private Decision fail(Refuse refuse, boolean isUnsent) {
         long now = exchange.now();
-        BackendFailure failure = BackendFailures.of(refuse.reason());
-        switch (refuse.reason()) {
-            case DEADLINE_EXCEEDED -> evidence.timedOut(backendOnlyNanos(now), failure, now);
-            case CONNECT_TIMEOUT -> {
-                permits.markUnanswered(undisturbed(Evidence.UNAVAILABLE, now));
-                evidence.timedOut(backendOnlyNanos(now), failure, now);
-            }
-            default -> {
-                permits.markUnanswered(undisturbed(Evidence.UNAVAILABLE, now));
-                evidence.failed(backendOnlyNanos(now), failure, now);
-            }
-        }
+        outcomes.failed(refuse.reason(), backendOnlyNanos(now), now);
         Retry retry = RetryDecider.afterFailure(this, refuse, isUnsent, now);
         return retry != null ? retry : refuse;
-    }
-
-    /** The backend has opened a WebSocket. */
-    final void tunnelOpened(
-            @Nullable String subprotocol,
-            HttpHeaders fromBackend,
-            BiFunction<WebsocketInbound, WebsocketOutbound, Publisher<Void>> tunnel) {
-        long now = exchange.now();
-        int status = HttpResponseStatus.SWITCHING_PROTOCOLS.code();
-        traceAnswered(status);
-        evidence.answered(now);
-        evidence.succeeded(backendOnlyNanos(now), now);
-        exchange.becomesTunnel();
-        permits.upgraded(now);
-        exchange.answerBegins(this, status, now);
-        exchange.record()
-                .caller()
-                .upgrade(subprotocol, fromBackend, exchange.engine().limits().maxFrameBytes(), tunnel);
-    }
-
-    final void traceAnswered(int status) {
-        ExchangeTrace trace = exchange.record().trace();
-        if (trace != null) {
-            trace.answered(status);
-        }
     }
 
     /** The request's body is too large, or the caller broke off while sending it. */
@@ -398,18 +235,18 @@ abstract non-sealed class Attempt implements ExchangePhase {
             endedByCaller(now);
             return Refuse.BELOW_MINIMUM_RATE;
         }
-        if (timeout == AttemptTimeout.CONNECT && grantsConnectAgain(now)) {
+        if (timeout == AttemptTimeout.CONNECT && connectTime.grantAgain(evidence(), now)) {
             return Step.WAIT;
         }
         if (timeout == null) {
             HeldUpCall.moveIfHeldUp(this, Evidence.NONE, now);
             HeldUpCall.look(this, now);
             long backendNanos = backendOnlyNanos(now);
-            if (evidence.countIfStalled(backendNanos, now)) {
+            if (evidence().countIfStalled(backendNanos, now)) {
                 permits.becameOverdue();
             }
             LeftBehind.moveIfSo(this, now);
-            return evidence.isProbeGivenUp(backendNanos, now) ? Refuse.CIRCUIT_OPEN : Step.WAIT;
+            return evidence().isProbeGivenUp(backendNanos, now) ? Refuse.CIRCUIT_OPEN : Step.WAIT;
         }
         Refuse refuse = new Refuse(timeout.reason(), timeout.detail());
         if (timeout == AttemptTimeout.UPLOAD_IDLE) {
@@ -417,32 +254,16 @@ abstract non-sealed class Attempt implements ExchangePhase {
             return refuse;
         }
         if (timeout == AttemptTimeout.ANSWER) {
-            permits.markSample(undisturbed(Evidence.TIMED_OUT, now));
+            outcomes.markTimedOut(now);
         }
         return fail(refuse, false);
     }
 
-    /** Time until {@link #checkAnswering} must be called. */
-    final long dueNanosAnswering(long now) {
-        return Math.min(AttemptTimeout.dueNanosAnswering(this, now), HeldUpCall.dueNanos(this, true, now));
-    }
-
-    /** Checks the time-outs of an answer that has begun. */
-    final Decision checkAnswering(long now) {
-        if (AttemptTimeout.isStreamIdle(this, now)) {
-            return new BreakOff(AttemptTimeout.STREAM_IDLE.reason(), AttemptTimeout.STREAM_IDLE.detail());
-        }
-        if (HeldUpCall.isBelowMinimumRate(this, now)) {
-            endedByCaller(now);
-            return BreakOff.BELOW_MINIMUM_RATE;
-        }
-        HeldUpCall.moveIfHeldUp(this, undisturbed(answer, now), now);
-        return Step.WAIT;
-    }
-
     @Override
     public Reason expiryReason(long now) {
-        return isWaitingForUpload() && !isBackendAtFault(now) ? Reason.CLIENT_TOO_SLOW : Reason.DEADLINE_EXCEEDED;
+        return isWaitingForUpload() && !outcomes.isBackendAtFault(backendOnlyNanos(now))
+                ? Reason.CLIENT_TOO_SLOW
+                : Reason.DEADLINE_EXCEEDED;
     }
 
     @Override
@@ -459,39 +280,18 @@ abstract non-sealed class Attempt implements ExchangePhase {
         return startedAt;
     }
 
-    /**
-     * Grants the connect time-out again, once, if the gateway itself has paused meanwhile: after a pause,
-     * a timer may fire before the event loop reads that the connection is established.
-     */
-    private boolean grantsConnectAgain(long now) {
-        if (isConnectGrantedAgain || !evidence.sawPause(now)) {
-            return false;
-        }
-        isConnectGrantedAgain = true;
-        connectEndsAt = now + backend.settings().connectTimeoutNanos();
-        return true;
-    }
-
-    /**
-     * Continues an attempt that has waited for an injected latency: it has reported the request to the trace,
-     * and only now the time to connect begins.
-     */
+    /** Continues an attempt that has waited for an injected latency. Only now the time to connect begins. */
     final void takeOver(Attempt waited, long now) {
-        target = waited.target;
-        traceContext = waited.traceContext;
-        isConnectGrantedAgain = true;
-        connectEndsAt = now + AttemptTimeout.connectNanos(this, now);
+        request = waited.request;
+        connectTime.restart(now);
     }
 
-    /** The moment at which DNS, every address of the name, and TLS together have taken too long. */
-    final long connectEndsAt() {
-        return isConnectGrantedAgain ? connectEndsAt : startedAt + AttemptTimeout.connectNanos(this, startedAt);
+    /** The time to connect. */
+    final ConnectTime connectTime() {
+        return connectTime;
     }
 
-    /**
-     * The time for which the gateway waited only for the backend; it stands still while the caller holds up
-     * the call.
-     */
+    /** The time for which the gateway waited only for the backend, and not for the caller. */
     final long backendOnlyNanos(long now) {
         return Math.max(0, now - startedAt - callerNanos(now));
     }
@@ -501,54 +301,26 @@ abstract non-sealed class Attempt implements ExchangePhase {
         return Math.max(0, permits.backendNanos(now) - callerNanos(now));
     }
 
-    // ---------------------------------------------------------------- evidence for the backend's health
+    final AttemptEvidence outcomes() {
+        return outcomes;
+    }
 
     final HealthEvidence evidence() {
-        return evidence;
+        return outcomes.health();
     }
 
     /** The deadline has passed while the gateway waited for the backend. */
     final void deadlinePassed(long now) {
-        if (isBackendAtFault(now)) {
-            permits.markSample(undisturbed(Evidence.TIMED_OUT, now));
-        }
-        evidence.missedDeadline(
-                backendOnlyNanos(now),
-                exchange.timer().deadline(),
-                exchange.record().route().deadlineNanos(),
-                now);
+        outcomes.deadlinePassed(backendOnlyNanos(now), now);
     }
 
     @Override
     public final void endedByCaller(long now) {
-        evidence.endedByCaller(backendOnlyNanos(now), now);
-    }
-
-    private boolean isBackendAtFault(long now) {
-        return HealthEvidence.isBackendAtFault(
-                backendOnlyNanos(now),
-                exchange.timer().deadline(),
-                exchange.record().route().deadlineNanos());
+        evidence().endedByCaller(backendOnlyNanos(now), now);
     }
 
     final void report(@Nullable BackendFailure failure, long now) {
-        if (failure != null && answer != Evidence.ANSWERED) {
-            evidence.refused(backendOnlyNanos(now), failure, answer, now);
-        } else if (failure != null) {
-            evidence.failed(backendOnlyNanos(now), failure, now);
-        } else {
-            evidence.succeeded(backendOnlyNanos(now), now);
-        }
-    }
-
-    /** The backend has answered; its answer is a sample for its limit. */
-    final void markAnswered(long now) {
-        permits.markSample(undisturbed(answer, now));
-    }
-
-    /** The evidence for the limit; none if the gateway itself has paused during the attempt. */
-    private Evidence undisturbed(Evidence end, long now) {
-        return evidence.sawPause(now) ? Evidence.NONE : end;
+        outcomes.report(failure, backendOnlyNanos(now), now);
     }
 
     final Admission admission() {
@@ -579,7 +351,7 @@ abstract non-sealed class Attempt implements ExchangePhase {
     final void endAnswered(long now) {
         exchange.record().answerBytes = answerBytes();
         exchange.record().traceAttemptEnded(null, now);
-        markAnswered(now);
+        outcomes.markAnswered(now);
         releaseAdmission(now);
         exchange.answerComplete(now);
     }
@@ -598,7 +370,7 @@ abstract non-sealed class Attempt implements ExchangePhase {
 
     @Override
     public final void routeStalled(RouteHealth stalled, long now) {
-        if (!evidence.isAnswered()) {
+        if (!evidence().isAnswered()) {
             permits.giveBackIfOf(stalled, now);
         }
     }
@@ -617,7 +389,7 @@ abstract non-sealed class Attempt implements ExchangePhase {
     final void release(long answerBytes, @Nullable Reason why, long now) {
         exchange.record().answerBytes = answerBytes;
         permits.exclude(callerNanos(now));
-        evidence.ignored();
+        evidence().ignored();
         cancel();
         exchange.record().traceAttemptEnded(why, now);
         admission.release(why, now);

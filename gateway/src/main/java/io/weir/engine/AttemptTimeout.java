@@ -80,18 +80,8 @@ enum AttemptTimeout {
                 : backendDueNanos;
     }
 
-    /**
-     * The connect time-out applies to each address of the backend's name, one after the other, and the pool
-     * enforces it. Together with DNS and TLS, all addresses get half of the time that is left to the attempt,
-     * but at least the connect time-out. So an address that never answers leaves time for the next one.
-     */
-    static long connectNanos(Attempt attempt, long begunAt) {
-        long left = attempt.exchange.timer().leftNanos(begunAt);
-        return Math.max(attempt.backend.settings().connectTimeoutNanos(), left / 2);
-    }
-
     private static long connectLeftNanos(Attempt attempt, long now) {
-        return attempt.connectEndsAt() - now;
+        return attempt.connectTime().leftNanos(now);
     }
 
     private static long answerLeftNanos(Attempt attempt, long backendNanos) {

@@ -67,7 +67,7 @@ final class Backoff implements ExchangePhase {
         if (attempt == null) {
             return;
         }
-        attempt.markAnswered(now);
+        attempt.outcomes().markAnswered(now);
         if (isHead() || ContentLength.of(attempt.head()) <= MAX_DRAINED_BYTES) {
             attempt.drain(this, isHead() ? 0 : MAX_DRAINED_BYTES);
         } else {

@@ -41,7 +41,7 @@ public final class Engine {
     private final Drain drain;
     private final OverloadGuard overload;
     private final Limits limits;
-    private final Attempt.Factory attempts;
+    private final AttemptFactory attempts;
     private final ProbeRequest.Sender probes;
     private final ReadAheadBudget readAhead;
     private final SlowCallers slowCallers;
@@ -58,7 +58,14 @@ public final class Engine {
      * @param random values from 0 to 1
      */
     public Engine(LongSupplier nanoClock, DoubleSupplier random, Drain drain, OverloadGuard overload, Limits limits) {
-        this(nanoClock, random, drain, overload, limits, Attempt::overNetwork, ProbeRequest.overNetwork(nanoClock));
+        this(
+                nanoClock,
+                random,
+                drain,
+                overload,
+                limits,
+                AttemptFactory.OVER_NETWORK,
+                ProbeRequest.overNetwork(nanoClock));
     }
 
     /** An engine with other attempts and probes, for tests. */
@@ -68,7 +75,7 @@ public final class Engine {
             Drain drain,
             OverloadGuard overload,
             Limits limits,
-            Attempt.Factory attempts,
+            AttemptFactory attempts,
             ProbeRequest.Sender probes) {
         this.nanoClock = nanoClock;
         this.random = random;

@@ -83,7 +83,7 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
     }
 
     @Override
-    void start() {
+    public void start() {
         RequestBody body = exchange.body();
         HttpMethod method = exchange.record().caller().method();
         // Over HTTP/2, a request may turn out to have no body only when it ends.
@@ -101,7 +101,7 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
     }
 
     @Override
-    final void cancel() {
+    public final void cancel() {
         cancelled = true;
         stop();
     }
@@ -173,36 +173,36 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
     }
 
     @Override
-    final boolean isConnected() {
+    public final boolean isConnected() {
         return request != null;
     }
 
     @Override
-    boolean withdraw() {
+    public boolean withdraw() {
         return isUnsent || SENDING.compareAndSet(this, UNDECIDED, WITHDRAWN) || sending == WITHDRAWN;
     }
 
     @Override
-    long callerNanos(long now) {
+    public long callerNanos(long now) {
         Relay up = upload;
         Relay down = download;
         return (up == null ? 0 : up.sourceNanos(now)) + (down == null ? 0 : down.sinkNanos(now));
     }
 
     @Override
-    boolean isWaitingForUpload() {
+    public boolean isWaitingForUpload() {
         Relay up = upload;
         return up != null && up.isWaitingForSource();
     }
 
     @Override
-    boolean isHeldUpByCaller() {
+    public boolean isHeldUpByCaller() {
         Relay down = download;
         return down != null && !down.hasEnded() && !down.isWaitingForSource();
     }
 
     @Override
-    long lastMovedNanos() {
+    public long lastMovedNanos() {
         Relay up = upload;
         Relay down = download;
         long sent = up == null ? Long.MIN_VALUE : up.lastNanos();
@@ -214,21 +214,21 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
     }
 
     @Override
-    long answerBytes() {
+    public long answerBytes() {
         Relay down = download;
         BodyAggregator aggregating = aggregator;
         return down != null ? down.bytes() : aggregating != null ? aggregating.bytes() : 0;
     }
 
     @Override
-    void aggregate(int maxBytes, boolean failsIfLarger) {
+    public void aggregate(int maxBytes, boolean failsIfLarger) {
         BodyAggregator aggregating = new BodyAggregator(this, maxBytes, failsIfLarger, connectionLoop());
         aggregator = aggregating;
         answerBody().subscribe(aggregating);
     }
 
     @Override
-    Publisher<ByteBuf> relay() {
+    public Publisher<ByteBuf> relay() {
         Relay relay =
                 new Relay(answerBody(), Long.MAX_VALUE, this, exchange.engine().nanoClock());
         if (mayEndEarly()) {

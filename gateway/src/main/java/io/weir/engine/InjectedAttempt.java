@@ -22,11 +22,11 @@ import org.jspecify.annotations.Nullable;
 final class InjectedAttempt extends Attempt {
 
     private final InjectedFault fault;
-    private final Attempt.Factory real;
+    private final AttemptFactory real;
 
     private InjectedAttempt(
             InjectedFault fault,
-            Attempt.Factory real,
+            AttemptFactory real,
             ExchangeContext exchange,
             Admission admission,
             HealthEvidence evidence,
@@ -43,7 +43,7 @@ final class InjectedAttempt extends Attempt {
      */
     static Attempt create(
             ActiveFaults active,
-            Attempt.Factory real,
+            AttemptFactory real,
             ExchangeContext exchange,
             Admission admission,
             HealthEvidence evidence,
@@ -74,7 +74,7 @@ final class InjectedAttempt extends Attempt {
 
     /** Reports the attempt to the trace, as a real attempt does when it sends the request. */
     @Override
-    void start() {
+    public void start() {
         String _ = target();
     }
 
@@ -117,41 +117,41 @@ final class InjectedAttempt extends Attempt {
 
     /** Nothing to cancel: the exchange's timer is the only one. */
     @Override
-    void cancel() {}
+    public void cancel() {}
 
     @Override
-    boolean isConnected() {
+    public boolean isConnected() {
         return true;
     }
 
     /** The request counts as sent. */
     @Override
-    boolean withdraw() {
+    public boolean withdraw() {
         return false;
     }
 
     @Override
-    long callerNanos(long now) {
+    public long callerNanos(long now) {
         return 0;
     }
 
     @Override
-    boolean isWaitingForUpload() {
+    public boolean isWaitingForUpload() {
         return false;
     }
 
     @Override
-    long lastMovedNanos() {
+    public long lastMovedNanos() {
         return Long.MIN_VALUE;
     }
 
     @Override
-    long answerBytes() {
+    public long answerBytes() {
         return 0;
     }
 
     @Override
-    boolean isHeldUpByCaller() {
+    public boolean isHeldUpByCaller() {
         return false;
     }
 }

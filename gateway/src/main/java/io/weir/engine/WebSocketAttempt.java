@@ -17,6 +17,7 @@ import io.weir.instance.HandshakeHead;
 import io.weir.instance.WebSocketStream;
 import io.weir.outcome.Reason;
 import java.util.List;
+import java.util.function.BiFunction;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
@@ -74,7 +75,7 @@ final class WebSocketAttempt extends HttpAttempt {
     }
 
     @Override
-    void start() {
+    public void start() {
         // The request may contain several such fields. Without a protocol the list is empty, as the client
         // expects.
         String list =
@@ -140,8 +141,27 @@ final class WebSocketAttempt extends HttpAttempt {
             TunnelSide opened = new TunnelSide(from);
             backendSide = opened;
             lastMovedAt = exchange.now();
-            tunnelOpened(subprotocol(opened), head.responseHeaders(), this::tunnel);
+            opened(this, subprotocol(opened), head.responseHeaders(), this::tunnel);
         }
+    }
+
+    /** The backend has opened a WebSocket: the call becomes a tunnel. */
+    static void opened(
+            Attempt attempt,
+            @Nullable String subprotocol,
+            HttpHeaders fromBackend,
+            BiFunction<WebsocketInbound, WebsocketOutbound, Publisher<Void>> tunnel) {
+        ExchangeContext exchange = attempt.exchange;
+        long now = exchange.now();
+        int status = HttpResponseStatus.SWITCHING_PROTOCOLS.code();
+        attempt.outcomes().answered(status, now);
+        attempt.report(null, now);
+        exchange.becomesTunnel();
+        attempt.permits().upgraded(now);
+        exchange.answerBegins(attempt, status, now);
+        exchange.record()
+                .caller()
+                .upgrade(subprotocol, fromBackend, exchange.engine().limits().maxFrameBytes(), tunnel);
     }
 
     /** The subprotocol that the backend has chosen; null: none. */
@@ -174,8 +194,7 @@ final class WebSocketAttempt extends HttpAttempt {
     private void answeredWithoutUpgrade(HttpResponse refusal) {
         long now = exchange.now();
         int status = refusal.status().code();
-        traceAnswered(status);
-        evidence().answered(now);
+        outcomes().answered(status, now);
         report(backend.settings().failureStatuses().get(status) ? BackendFailures.ofStatus(status) : null, now);
         cancel();
         exchange.record().status = status;
@@ -225,18 +244,18 @@ final class WebSocketAttempt extends HttpAttempt {
     }
 
     @Override
-    boolean withdraw() {
+    public boolean withdraw() {
         // No atomic decision is necessary: a handshake may be repeated even if the backend has received it.
         return !isConnected() || isUnsent();
     }
 
     @Override
-    long lastMovedNanos() {
+    public long lastMovedNanos() {
         return backendSide == null ? super.lastMovedNanos() : lastMovedAt;
     }
 
     @Override
-    long answerBytes() {
+    public long answerBytes() {
         return backendSide == null ? super.answerBytes() : bytes;
     }
 

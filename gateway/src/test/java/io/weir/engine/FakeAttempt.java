@@ -118,7 +118,7 @@ final class FakeAttempt extends Attempt {
         connects();
         headArrived = true;
         isTunnelOpen = true;
-        tunnelOpened(null, EmptyHttpHeaders.INSTANCE, (fromCaller, toCaller) -> Mono.never());
+        WebSocketAttempt.opened(this, null, EmptyHttpHeaders.INSTANCE, (fromCaller, toCaller) -> Mono.never());
         return this;
     }
 
@@ -190,7 +190,7 @@ final class FakeAttempt extends Attempt {
     }
 
     @Override
-    void start() {
+    public void start() {
         starts++;
         if (startFailure != null) {
             throw startFailure;
@@ -198,13 +198,13 @@ final class FakeAttempt extends Attempt {
     }
 
     @Override
-    void aggregate(int maxBytes, boolean failsIfLarger) {
+    public void aggregate(int maxBytes, boolean failsIfLarger) {
         isAggregating = true;
         isDraining = failsIfLarger;
     }
 
     @Override
-    Publisher<ByteBuf> relay() {
+    public Publisher<ByteBuf> relay() {
         return Mono.never();
     }
 
@@ -214,45 +214,45 @@ final class FakeAttempt extends Attempt {
     }
 
     @Override
-    void cancel() {
+    public void cancel() {
         cancelled++;
         onCancel.run();
         sent.cancel();
     }
 
     @Override
-    boolean isConnected() {
+    public boolean isConnected() {
         return isConnected;
     }
 
     @Override
-    boolean withdraw() {
+    public boolean withdraw() {
         isWithdrawn |= !isConnected;
         return isWithdrawn;
     }
 
     @Override
-    long callerNanos(long now) {
+    public long callerNanos(long now) {
         return uploadNanos + (isWaitingForUpload ? now - startedAt : 0) + (isHeldUp ? now - heldUpSince : 0);
     }
 
     @Override
-    boolean isWaitingForUpload() {
+    public boolean isWaitingForUpload() {
         return isWaitingForUpload;
     }
 
     @Override
-    long lastMovedNanos() {
+    public long lastMovedNanos() {
         return movedAt;
     }
 
     @Override
-    long answerBytes() {
+    public long answerBytes() {
         return bytes;
     }
 
     @Override
-    boolean isHeldUpByCaller() {
+    public boolean isHeldUpByCaller() {
         return isHeldUp;
     }
 

@@ -60,7 +60,7 @@ class HttpAttemptTest {
                         return 0.5;
                     },
                     (of, admission, evidence, now) -> {
-                        Attempt attempt = Attempt.overNetwork(of, admission, evidence, now);
+                        Attempt attempt = AttemptFactory.OVER_NETWORK.create(of, admission, evidence, now);
                         attempts.add(attempt);
                         return attempt;
                     });
@@ -99,7 +99,7 @@ class HttpAttemptTest {
             Engine engine = engine(() -> 0.5, (of, admission, evidence, now) -> {
                 Attempt attempt = attempts.isEmpty()
                         ? new ClosedBeforeSend(of, admission, evidence, now)
-                        : Attempt.overNetwork(of, admission, evidence, now);
+                        : AttemptFactory.OVER_NETWORK.create(of, admission, evidence, now);
                 attempts.add(attempt);
                 return attempt;
             });
@@ -148,7 +148,10 @@ class HttpAttemptTest {
             callers.register(channel).sync();
             FakeCaller caller = new FakeCaller(channel);
             Exchange exchange = new Exchange(
-                    engine(() -> 0.5, Attempt::overNetwork), route(backend, null, ended), caller, System.nanoTime());
+                    engine(() -> 0.5, AttemptFactory.OVER_NETWORK),
+                    route(backend, null, ended),
+                    caller,
+                    System.nanoTime());
             caller.download = body -> Flux.from(body)
                     .doOnNext(ByteBuf::release)
                     .doFinally(signal -> {
@@ -168,7 +171,7 @@ class HttpAttemptTest {
         }
     }
 
-    private static Engine engine(DoubleSupplier jitter, Attempt.Factory attempts) {
+    private static Engine engine(DoubleSupplier jitter, AttemptFactory attempts) {
         return new Engine(
                 System::nanoTime,
                 jitter,

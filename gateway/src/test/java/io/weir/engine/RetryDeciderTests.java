@@ -200,44 +200,44 @@ abstract class RetryDeciderTests {
         }
 
         @Override
-        boolean withdraw() {
+        public boolean withdraw() {
             withdrawals++;
             return isUnsent;
         }
 
         @Override
-        void start() {}
+        public void start() {}
 
         @Override
-        void cancel() {}
+        public void cancel() {}
 
         @Override
-        boolean isConnected() {
+        public boolean isConnected() {
             return !isUnsent;
         }
 
         @Override
-        long callerNanos(long now) {
+        public long callerNanos(long now) {
             return 0;
         }
 
         @Override
-        boolean isWaitingForUpload() {
+        public boolean isWaitingForUpload() {
             return false;
         }
 
         @Override
-        long lastMovedNanos() {
+        public long lastMovedNanos() {
             return Long.MIN_VALUE;
         }
 
         @Override
-        long answerBytes() {
+        public long answerBytes() {
             return 0;
         }
 
         @Override
-        boolean isHeldUpByCaller() {
+        public boolean isHeldUpByCaller() {
             return false;
         }
     }
