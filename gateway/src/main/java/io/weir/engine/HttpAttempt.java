@@ -5,16 +5,11 @@ import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http.DefaultHttpHeaders;
 import io.netty.handler.codec.http.EmptyHttpHeaders;
 import io.netty.handler.codec.http.HttpHeaderNames;
-import io.netty.handler.codec.http.HttpHeaderValues;
 import io.netty.handler.codec.http.HttpHeaders;
-import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http.HttpStatusClass;
-import io.weir.instance.ContinueSignal;
 import io.weir.instance.Failures;
-import io.weir.instance.TrailingFields;
 import io.weir.outcome.Problem;
 import io.weir.outcome.Reason;
-import java.util.Set;
 import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
@@ -34,15 +29,8 @@ import reactor.netty.http.client.HttpClientResponse;
  * event loop, which may be another; these callbacks touch only volatile fields, and hop to the exchange's
  * event loop. A connection or buffer that arrives after {@link #cancel()} is closed or released on the event
  * loop on which it arrives.
- *
- * <p>The class stays whole although it has more than 400 lines: the events of two event loops share its
- * fields, and one comment explains the order.
  */
 class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listener {
-
-    /** A body of these methods is unusual; a backend may refuse one, or close the connection. */
-    private static final Set<HttpMethod> EXPECT_NO_BODY =
-            Set.of(HttpMethod.GET, HttpMethod.HEAD, HttpMethod.DELETE, HttpMethod.OPTIONS, HttpMethod.TRACE);
 
     private static final int UNDECIDED = 0;
     private static final int SENT = 1;
@@ -57,43 +45,27 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
     private @Nullable HttpClientResponse response;
     private @Nullable Connection connection;
     private @Nullable BodyAggregator aggregator;
-    private boolean isHeadReceived;
     /** The answer has failed and ends with trailers that tell the caller so. */
     private boolean endsEarly;
 
     private volatile @Nullable EventLoop connectionLoop;
     private volatile boolean cancelled;
     private volatile boolean isUnsent;
-    /** Whether the backend decides about the rest of the body, of which the beginning is read ahead. */
-    private final boolean asksBackendToContinue;
-
-    /** Written before the connection is asked for. */
-    private boolean hasBody;
-
+    private final RequestUpload upload;
     private volatile @Nullable Connection request;
-    private volatile @Nullable Relay upload;
-    private volatile @Nullable TrailingFields trailing;
     private volatile @Nullable Relay download;
 
     HttpAttempt(ExchangeContext exchange, Admission admission, HealthEvidence evidence, long now) {
         super(exchange, admission, evidence, now);
-        RequestBody body = exchange.body();
-        this.asksBackendToContinue =
-                body != null && !body.isComplete() && exchange.record().caller().expectsContinue();
+        this.upload = new RequestUpload(exchange);
     }
 
     @Override
     public void start() {
-        RequestBody body = exchange.body();
-        HttpMethod method = exchange.record().caller().method();
-        // Over HTTP/2, a request may turn out to have no body only when it ends.
-        hasBody = body != null && !(body.isEmpty() && EXPECT_NO_BODY.contains(method));
-        if (body != null && !hasBody) {
-            body.release();
-        }
+        upload.begin();
         instance.pool()
                 .client()
-                .request(method)
+                .request(exchange.record().caller().method())
                 .uri(target())
                 .send(this::send)
                 .responseConnection(this::onResponse)
@@ -118,19 +90,16 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
         } else if (down != null) {
             if (!down.stop()) {
                 // The answer's body has no subscriber, and gets none.
-                closeConnection();
+                close(connection());
             } else if (endsEarly) {
                 runOnConnectionLoop(down::endEarly);
             }
-        } else if (isHeadReceived) {
-            closeConnection();
+        } else if (connection != null) {
+            close(connection());
         } else {
             stopUnanswered();
         }
-        Relay up = upload;
-        if (up != null) {
-            up.stop();
-        }
+        upload.stop();
     }
 
     /**
@@ -184,15 +153,13 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
 
     @Override
     public long callerNanos(long now) {
-        Relay up = upload;
         Relay down = download;
-        return (up == null ? 0 : up.sourceNanos(now)) + (down == null ? 0 : down.sinkNanos(now));
+        return upload.callerNanos(now) + (down == null ? 0 : down.sinkNanos(now));
     }
 
     @Override
     public boolean isWaitingForUpload() {
-        Relay up = upload;
-        return up != null && up.isWaitingForSource();
+        return upload.isWaitingForCaller();
     }
 
     @Override
@@ -203,14 +170,11 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
 
     @Override
     public long lastMovedNanos() {
-        Relay up = upload;
         Relay down = download;
-        long sent = up == null ? Long.MIN_VALUE : up.lastNanos();
+        long sent = upload.lastMovedNanos();
         long received = down == null ? Long.MIN_VALUE : down.lastNanos();
-        if (sent == Long.MIN_VALUE || received == Long.MIN_VALUE) {
-            return sent == Long.MIN_VALUE ? received : sent;
-        }
-        return received - sent > 0 ? received : sent;
+        boolean isSentLater = received == Long.MIN_VALUE || (sent != Long.MIN_VALUE && sent - received > 0);
+        return isSentLater ? sent : received;
     }
 
     @Override
@@ -260,29 +224,9 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
         HttpHeaders headers = head.requestHeaders();
         headers.clear();
         writeHead(headers);
-        RequestBody body = exchange.body();
-        if (body == null || !hasBody) {
-            return out;
-        }
-        if (!headers.contains(HttpHeaderNames.CONTENT_LENGTH)) {
-            headers.set(HttpHeaderNames.TRANSFER_ENCODING, HttpHeaderValues.CHUNKED);
-            trailing = TrailingFields.await(operations.channel());
-        }
-        Relay relay = new Relay(
-                body,
-                exchange.engine().limits().maxBodyBytes(),
-                this,
-                exchange.engine().nanoClock());
-        upload = relay;
+        Publisher<ByteBuf> body = upload.start(headers, operations, this);
         // Not send(): for GET, HEAD and DELETE it would buffer the whole body.
-        return out.sendObject(asksBackendToContinue ? whenContinued(relay, headers, operations) : relay);
-    }
-
-    /** The body, which starts when the backend has asked for it. */
-    private static Publisher<ByteBuf> whenContinued(Relay relay, HttpHeaders head, ChannelOperations<?, ?> operations) {
-        head.set(HttpHeaderNames.EXPECT, HttpHeaderValues.CONTINUE);
-        return relay.delaySubscription(
-                ContinueSignal.await(operations.channel()).received());
+        return body == null ? out : out.sendObject(body);
     }
 
     /**
@@ -312,11 +256,10 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
 
     /** The answer's head has arrived, on the exchange's event loop. */
     void receiveHead(HttpClientResponse head, Connection from) {
-        isHeadReceived = true;
         response = head;
         connection = from;
         if (cancelled) {
-            closeConnection();
+            close(connection());
         } else {
             headReceived(head.status().code(), head.responseHeaders());
         }
@@ -348,8 +291,7 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
      */
     final Throwable checkUnsent(Throwable cause) {
         Throwable failure = Failures.judged(cause, request);
-        Relay up = upload;
-        isUnsent = Failures.isUnsent(failure) && (up == null || !up.isSubscribed());
+        isUnsent = Failures.isUnsent(failure) && !upload.isSubscribed();
         return failure;
     }
 
@@ -359,11 +301,11 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
 
     @Override
     public void relayEnded(Relay relay, @Nullable Throwable failure) {
-        if (relay == upload) {
+        if (upload.isBy(relay)) {
             if (failure != null) {
                 runOnExchangeLoop(() -> uploadFailed(failure));
             } else {
-                passRequestTrailers();
+                upload.passTrailers();
             }
             relay.passEnd(failure);
         } else {
@@ -379,21 +321,6 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
             answerBroken(failure);
         }
         relay.passEnd(failure);
-    }
-
-    /**
-     * Passes the request's trailers on. On the caller's event loop, before the backend sees the end of the
-     * body.
-     */
-    private void passRequestTrailers() {
-        TrailingFields awaited = trailing;
-        RequestBody body = exchange.body();
-        if (awaited != null && body != null) {
-            HttpHeaders fields = body.trailers();
-            if (!fields.isEmpty()) {
-                awaited.set(fields);
-            }
-        }
     }
 
     /** Runs the event on the exchange's event loop, unless the attempt is cancelled first. */
@@ -446,11 +373,6 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
             throw new IllegalStateException("no connection is established");
         }
         return loop;
-    }
-
-    /** Closes the connection of an answer that is not read. */
-    private void closeConnection() {
-        close(connection());
     }
 
     /**
