@@ -86,6 +86,11 @@ final class Ascent {
         recent.advance(now);
     }
 
+    /** Whether the backend answers fewer calls per second than before. */
+    boolean areFewer(double rate) {
+        return rate < FEWER * recent.perSecond();
+    }
+
     /** A call has ended while no step is on trial; returns whether one begins. */
     boolean begins(double now, double callLatency, Evidence evidence, int inFlightAtStart, int inFlight) {
         boolean isSlow = evidence == Evidence.ANSWERED && base.isKnown() && callLatency >= SLOW * base.seconds();
@@ -99,7 +104,7 @@ final class Ascent {
         }
         double mean = slow.meanLatency();
         boolean mayBeSlower = slow.isAlike() || (!slow.hasSpread() && mean >= FAR * base.seconds());
-        boolean isChanged = mayBeSlower && slow.rate() < FEWER * recent.perSecond();
+        boolean isChanged = mayBeSlower && areFewer(slow.rate());
         slow.clear();
         return isChanged && hasStepped(now, mean);
     }

@@ -42,9 +42,10 @@ final class BaseLatency {
         return seconds;
     }
 
-    /** Sets the value to use until there are samples. */
+    /** Sets the value to use until there are samples; earlier ones no longer count. */
     void guess(double latency) {
         seconds = latency;
+        weight = 0;
     }
 
     /**

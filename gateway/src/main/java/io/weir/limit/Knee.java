@@ -186,7 +186,8 @@ final class Knee {
      * @param inFlight the calls in flight, including it
      */
     void ended(double now, double latency, Evidence evidence, boolean isBase, int inFlightAtStart, int inFlight) {
-        if (!ascent.isOnTrial()) {
+        // While more calls are tried, a probe would hold back those that wait until they are refused.
+        if (!ascent.isOnTrial() && !growth.isOnTrial()) {
             probes.startIfWanted(now);
         }
         if (probes.isRunning()) {
@@ -368,9 +369,23 @@ final class Knee {
             growth.startSlowly();
             probes.wantAfterCalm(now);
         }
-        if (!base.isKnown()) {
+        if (!base.isKnown() || isOfShorterCalls(windowRate, latency)) {
             base.guess(target.firstGuess(windowRate, latency));
             growth.startSlowly();
         }
+    }
+
+    /**
+     * Whether the base latency is that of a few calls, from before the limit was the bottleneck for the first
+     * time, and those of the window take longer and are fewer: they are calls of another kind, not more of
+     * them. A long latency stays: its calls have no time for a trial of more of them.
+     */
+    private boolean isOfShorterCalls(double windowRate, double latency) {
+        return base.hasSamples()
+                && !base.isTrusted()
+                && !probes.haveRun()
+                && latency > Growth.CALM * base.seconds()
+                && latency < LongWaits.LONG * target.deadline()
+                && ascent.areFewer(windowRate);
     }
 }

@@ -118,14 +118,15 @@ class AdaptiveLimitTest {
     /** A cold JVM: its first calls are slow, reach the limit, and make the rate of answers look low. */
     @Test
     void keepsTheInitialLimitIfOnlyTheFirstCallsAreSlow() {
-        bring(limit, 3, 200, Evidence.ANSWERED, true);
+        AdaptiveLimit cold = limit(new Bounds(2, 8, 8));
+        bring(cold, 3, 200, Evidence.ANSWERED, true);
 
-        bring(limit, 400, 50, Evidence.ANSWERED, false);
+        bring(cold, 400, 50, Evidence.ANSWERED, false);
 
-        assertThat(limit.changes(Change.PROBE))
+        assertThat(cold.changes(Change.PROBE))
                 .as("measured at half of the limit")
                 .isPositive();
-        assertThat(limit.value()).isGreaterThanOrEqualTo(8);
+        assertThat(cold.value()).isEqualTo(8);
     }
 
     @Test
@@ -248,11 +249,12 @@ class AdaptiveLimitTest {
     /** Bursts with a minute between them: the rate is that of the bursts. */
     @Test
     void leavesTheTimeWithoutCallsOutOfTheRate() {
-        bring(limit, 2, 100, Evidence.ANSWERED, true);
+        AdaptiveLimit constant = limit(new Bounds(2, 8, 8));
+        bring(constant, 2, 100, Evidence.ANSWERED, true);
         now += 60_000 * MILLI;
-        bring(limit, 3, 100, Evidence.ANSWERED, true);
+        bring(constant, 3, 100, Evidence.ANSWERED, true);
 
-        assertThat(limit.beliefs().answersPerSecond()).isBetween(60., 120.);
+        assertThat(constant.beliefs().answersPerSecond()).isBetween(60., 120.);
     }
 
     /** The window that the wait opens begins before the first end of a call. */

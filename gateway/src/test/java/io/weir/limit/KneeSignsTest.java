@@ -299,13 +299,14 @@ class KneeSignsTest extends KneeTests {
 
     @Test
     void aChangeOfTheInstancesEndsAProbe() {
-        saturate(18, LATENCY);
-        assertThat(knee.lastChange()).isEqualTo(Change.PROBE);
+        knee = new Knee(new Bounds(2, 8, 8), DEADLINE, 0);
+        untilProbed(LATENCY);
+        assertThat(knee.wholeValue()).isEqualTo(4);
 
-        knee.configure(new Bounds(2, 1000, 8), DEADLINE, .5);
+        knee.configure(new Bounds(2, 8, 8), DEADLINE, .5);
 
-        assertThat(knee.lastChange()).isEqualTo(Change.GROWTH);
-        assertThat(knee.value()).isEqualTo(16);
+        assertThat(knee.lastChange()).isEqualTo(Change.INITIAL);
+        assertThat(knee.wholeValue()).isEqualTo(8);
     }
 
     @ParameterizedTest

@@ -125,9 +125,9 @@ class KneeTest extends KneeTests {
         assertThat(knee.lastChange()).isEqualTo(expected);
     }
 
-    /** In a slow start a window of n samples may be 2 / sqrt(n) above the base latency. */
+    /** In a slow start a window of n samples may be 2 / sqrt(n) above the base latency, and .4 at most. */
     @ParameterizedTest
-    @CsvSource({"1.4375, 32", "1.5625, 8"})
+    @CsvSource({"1.375, 32", "1.4375, 9"})
     void aSlowStartToleratesTheNoiseOfSmallWindows(double latencies, int limit) {
         trust(8, LATENCY);
 
@@ -197,26 +197,69 @@ class KneeTest extends KneeTests {
     void aCallIsASampleIfItFindsHalfOfTheLimitInUseUnlessAProbeRuns() {
         assertThat(knee.baseInFlight()).isEqualTo(4);
         assertThat(limit(2).baseInFlight()).isEqualTo(1);
-        saturate(18, LATENCY);
-        assertThat(knee.lastChange()).isEqualTo(Change.PROBE);
+        untilProbed(LATENCY);
 
         assertThat(knee.baseInFlight()).isZero();
     }
 
     // ---------------------------------------------------------------- probes
 
-    /** The base latency is a guess: nothing is known that a probe could disturb. */
+    /** Half of the new limit may be less than the old one: calls that wait would be refused. */
     @Test
-    void probesAtOnceAtHalfOfTheLimitAfterAFirstGuess() {
+    void probesAfterAFirstGuessOnceAWindowHasShownWhatTheGrowthBrought() {
         saturate(17, LATENCY);
         assertThat(knee.value()).isEqualTo(32);
+        double grownAt = now;
 
-        answer(LATENCY / 32, LATENCY, 32);
+        untilProbed(4 * LATENCY);
 
-        assertThat(knee.value()).isEqualTo(16);
-        assertThat(knee.wholeValue()).isEqualTo(16);
-        assertThat(knee.wholeLimit()).as("without the probe").isEqualTo(32);
+        assertThat(now - grownAt).isGreaterThan(4 * LATENCY);
+        assertThat(knee.changes(Change.GROWTH_REVERTED)).isEqualTo(1);
+        int limit = knee.wholeLimit();
+        assertThat(knee.value()).isEqualTo(limit / 2);
+        assertThat(knee.wholeValue()).isEqualTo(limit / 2);
         assertThat(knee.changes(Change.PROBE)).isEqualTo(1);
+    }
+
+    /** The calls that found few in flight were short ones; fewer and longer ones come now. */
+    @Test
+    void aBaseLatencyOfFewCallsIsReplacedByThatOfFewerLongerOnes() {
+        calmAtHighRate(16);
+
+        saturate(17, 3 * LATENCY);
+
+        assertThat(knee.baseLatency()).isEqualTo(3 * LATENCY);
+        assertThat(knee.lastChange()).isEqualTo(Change.GROWTH);
+        assertThat(knee.changes(Change.PROBE)).isZero();
+    }
+
+    @Test
+    void aBaseLatencyOfFewCallsStaysIfTheBackendAnswersAsManyAsBefore() {
+        calm(16, LATENCY);
+
+        saturate(17, 3 * LATENCY);
+
+        assertThat(knee.baseLatency()).isEqualTo(LATENCY);
+        assertThat(knee.wholeLimit()).isEqualTo(8);
+    }
+
+    @Test
+    void aBaseLatencyOfManyCallsStays() {
+        calmAtHighRate(96);
+
+        saturate(17, 3 * LATENCY);
+
+        assertThat(knee.baseLatency()).isEqualTo(LATENCY);
+        assertThat(knee.wholeLimit()).isEqualTo(8);
+    }
+
+    /** As many calls per second as a full limit of 8 answers; some are samples of the base latency. */
+    private void calmAtHighRate(int samples) {
+        for (int i = 0; i < 128; i++) {
+            now += LATENCY / 8;
+            knee.ended(now, LATENCY, Evidence.ANSWERED, i < samples, 1, 1);
+        }
+        assertThat(knee.baseLatency()).isEqualTo(LATENCY);
     }
 
     /** All gateways in front of the backend probe together. */

@@ -3,6 +3,7 @@ package io.weir.limit;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.weir.limit.AdaptiveLimit.Bounds;
+import io.weir.limit.Limit.Change;
 import io.weir.limit.Limit.Evidence;
 
 /**
@@ -54,6 +55,14 @@ abstract class KneeTests {
         calm(96, latency);
         assertThat(knee.baseLatency()).isEqualTo(latency);
         assertThat(knee.wholeLimit()).isEqualTo(limit);
+    }
+
+    /** Calls of this latency until a probe runs. */
+    void untilProbed(double latency) {
+        for (int i = 0; knee.lastChange() != Change.PROBE; i++) {
+            assertThat(i).as("calls before a probe").isLessThan(10_000);
+            saturate(1, latency);
+        }
     }
 
     /** A probe holds half of the limit until enough calls have ended. */

@@ -7,6 +7,8 @@ import io.weir.limit.LimitSimulation.Phase;
 import io.weir.limit.LimitSimulation.Result;
 import io.weir.limit.LimitSimulation.Service;
 import io.weir.limit.LimitSimulation.Setup;
+import io.weir.limit.LimitSimulation.Stream;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
@@ -144,6 +146,15 @@ final class LimitCases {
                 atMost("calm, 2/s: refused", constant(4, 2, 1, 60), 0, 0, s -> refused(s, 0)),
                 atMost("calm, bursts of 10, 50/s: refused", constant(10, 50, 10, 30), 0, 0, s -> refused(s, 0)),
                 atMost("cold JVM, then bursts of 10: refused", LimitCases::cold, 0, 0, s -> refused(s, 1)),
+                atMost("5 and 200 ms, 3:1, 1:3, 3:1, 100/s: refused", mix(.2, 100), 0, 0, LimitCases::shareLost),
+                atMost("5 and 400 ms, 3:1, 1:3, 3:1, 100/s: refused", mix(.4, 100), 0, 0, LimitCases::shareLost),
+                atMost("5 and 200 ms, 3:1, 1:3, 3:1, 200/s: refused", mix(.2, 200), 0, 0, LimitCases::shareLost),
+                atMost(
+                        "200 at once of 300 ms, beside 300/s of 10 ms: refused",
+                        LimitCases::batch,
+                        0,
+                        .08,
+                        LimitCases::shareLost),
                 atMost("ramp x 20 at 50 ms: refused", ramp(64, .05), 0, 0, LimitCases::refusedInRamp),
                 atMost("ramp x 20 at 200 ms: refused", ramp(300, .2), .05, .06, LimitCases::refusedInRamp),
                 atLeast("callers retry three times: overload", LimitCases::retries, .9, .9, s -> goodput(s, 1, 200)),
@@ -333,6 +344,31 @@ final class LimitCases {
         };
     }
 
+    /** Calls of 5 ms and longer ones at even intervals; the shares change after each pause. */
+    private static Supplier<Setup> mix(double longest, double rate) {
+        double length = 4 + longest;
+        return () -> {
+            List<Stream> streams = new ArrayList<>();
+            double from = 0;
+            for (double fast : new double[] {.75, .25, .75}) {
+                streams.add(new Stream(from, from + 4, fast * rate, .005));
+                streams.add(new Stream(from, from + 4, (1 - fast) * rate, longest));
+                from += length;
+            }
+            Setup setup = fifo(10_000, 1).phases(new Phase(3 * length + 1, 0)).streams(streams.toArray(Stream[]::new));
+            setup.deadline = longest > .2 ? 2 : 1;
+            return setup;
+        };
+    }
+
+    private static Setup batch() {
+        Setup setup = fifo(10_000, 1)
+                .phases(new Phase(10, 0))
+                .streams(new Stream(0, 9, 300, .01), Stream.batch(4.5, .3, 200));
+        setup.deadline = 1;
+        return setup;
+    }
+
     private static Supplier<Setup> ramp(int workers, double service) {
         return () -> fifo(workers, service).phases(new Phase(6, 50), new Phase(1, 1000, true), new Phase(10, 1000));
     }
@@ -417,6 +453,12 @@ final class LimitCases {
         return simulation.results.stream()
                 .mapToDouble(each -> each.refused + each.failed + each.timedOut)
                 .sum();
+    }
+
+    private static double shareLost(LimitSimulation simulation) {
+        double offered =
+                simulation.results.stream().mapToDouble(each -> each.offered).sum();
+        return allLost(simulation) / offered;
     }
 
     private static double refused(LimitSimulation simulation, int phase) {

@@ -94,7 +94,7 @@ class LimitGridTest {
                 in virtual time, in front of simulated backends. Each cell: 6 s at 0.75 times the backend's capacity, 15 s at 4 times, 12 s
                 at 0.75 times (shorter above 3000 calls/s), deadline 800 ms; the backend goes on with abandoned calls. The best fixed limit
                 is the best of 1, 1.2, 1.5 and 2 calls for each worker, with the same queue. Figures are those of the adaptive limit (at its
-                defaults: `min` 2, `max` 1000, `initial` 8) divided by those of the best fixed limit.
+                defaults: `min` 2, `max` 1000, `initial` 8) divided by those of the best fixed limit, medians of three seeds.
 
                 """);
         text.append(LimitGrid.summary(rows));

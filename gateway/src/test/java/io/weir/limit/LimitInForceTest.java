@@ -244,7 +244,7 @@ class LimitInForceTest {
         overload(limit, 200);
         int learnt = limit.beliefs().limit();
 
-        limit.configure(LimitSettings.adaptive(new Bounds(2, 500, 20), LimitSettings.AUTO, DEADLINE / 2));
+        limit.configure(LimitSettings.adaptive(new Bounds(2, 600, 20), LimitSettings.AUTO, DEADLINE / 2));
         assertThat(bulkhead.maxConcurrentCalls()).isEqualTo(learnt);
         limit.configure(LimitSettings.adaptive(new Bounds(2, 10, 5), LimitSettings.AUTO, DEADLINE));
         assertThat(bulkhead.maxConcurrentCalls()).isEqualTo(10);

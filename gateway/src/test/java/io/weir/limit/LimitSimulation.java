@@ -29,6 +29,8 @@ final class LimitSimulation {
     private static final double PAUSE = .01;
     /** The time constant at which a cold JVM becomes fast. */
     private static final double COLD_SECONDS = 2.5;
+    /** The variation of the intervals of a stream. */
+    private static final double JITTER = .1;
 
     /** The backend's behaviour when it has more calls than workers. */
     enum Kind {
@@ -85,6 +87,23 @@ final class LimitSimulation {
         }
     }
 
+    /**
+     * Calls of one route at even intervals, in addition to those of the phases.
+     *
+     * @param service the time that the backend needs for each, in seconds
+     * @param atOnce the calls of each moment
+     */
+    record Stream(double from, double until, double rate, double service, int atOnce) {
+        Stream(double from, double until, double rate, double service) {
+            this(from, until, rate, service, 1);
+        }
+
+        /** Calls of one moment. */
+        static Stream batch(double at, double service, int calls) {
+            return new Stream(at, at, 1, service, calls);
+        }
+    }
+
     /** A change of the backend at a moment. */
     record Event(double at, Consumer<LimitSimulation> change) {}
 
@@ -101,6 +120,7 @@ final class LimitSimulation {
         Service distribution = Service.DETERMINISTIC;
         List<Phase> phases = List.of();
         List<Event> events = List.of();
+        List<Stream> streams = List.of();
         double deadline = .8;
         int gateways = 1;
         int burst = 1;
@@ -138,6 +158,11 @@ final class LimitSimulation {
 
         Setup events(Event... newEvents) {
             events = List.of(newEvents);
+            return this;
+        }
+
+        Setup streams(Stream... newStreams) {
+            streams = List.of(newStreams);
             return this;
         }
 
@@ -225,6 +250,7 @@ final class LimitSimulation {
         CHANGE,
         RETRY,
         CALL_AGAIN,
+        STREAM,
         LONG_WAIT
     }
 
@@ -294,13 +320,17 @@ final class LimitSimulation {
         boolean isLooped;
 
         Call(Gateway gateway, int attempt, Priority priority, int tenant, int phase) {
+            this(gateway, attempt, priority, tenant, phase, setup.service * setup.distribution.sample(workRandom));
+        }
+
+        Call(Gateway gateway, int attempt, Priority priority, int tenant, int phase, double work) {
             this.gateway = gateway;
             this.phase = phase;
             this.arrivedAt = now;
             this.attempt = attempt;
             this.priority = priority;
             this.tenant = tenant;
-            this.work = setup.service * setup.distribution.sample(workRandom);
+            this.work = work;
         }
 
         @Override
@@ -441,6 +471,9 @@ final class LimitSimulation {
         for (int i = 0; i < setup.callers; i++) {
             at(0, Step.CALL_AGAIN, null);
         }
+        for (int i = 0; i < setup.streams.size(); i++) {
+            schedule.add(new Scheduled(setup.streams.get(i).from, scheduled++, Step.STREAM, i, null));
+        }
         double end = phaseEnds[phaseEnds.length - 1];
         while (!schedule.isEmpty()) {
             Scheduled next = schedule.remove();
@@ -492,6 +525,7 @@ final class LimitSimulation {
                 arrive(again);
             }
             case CALL_AGAIN -> arrive(newLoopedCall());
+            case STREAM -> arriveInStream(next.number);
             case LONG_WAIT -> {
                 Call call = next.requireCall();
                 if (call.waits) {
@@ -512,6 +546,17 @@ final class LimitSimulation {
             schedule.add(new Scheduled(phaseEnds[phase] + 1e-6, scheduled++, Step.ARRIVAL, 1, null));
         } else {
             at(now + random.nextExponential() * setup.burst / rate, Step.ARRIVAL, null);
+        }
+    }
+
+    private void arriveInStream(int number) {
+        Stream stream = setup.streams.get(number);
+        for (int i = 0; i < stream.atOnce; i++) {
+            arrive(new Call(gateways.getFirst(), 0, Priority.NORMAL, 0, phase, stream.service));
+        }
+        double next = now + (1 + JITTER * (random.nextDouble() - .5)) / stream.rate;
+        if (next < stream.until) {
+            schedule.add(new Scheduled(next, scheduled++, Step.STREAM, number, null));
         }
     }
 
