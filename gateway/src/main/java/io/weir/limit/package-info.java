@@ -191,6 +191,10 @@
  * in. While an instance ramps up, nothing is learnt. The queue of an adaptive limit evicts; the queue of a
  * fixed one refuses newcomers of the same class, so that the behaviour of fixed limits does not change.
  *
+ * <p>A call that hangs holds a permit until it is left behind. Samples do not show these permits, so {@link
+ * io.weir.limit.LostPermits} are added to an adaptive limit: as many as such calls have held on average, and
+ * room for clusters of them, but never more than there were such calls.
+ *
  * <p>Where the bulkhead is not enforced, the limit learns from the calls in flight, and a second bulkhead
  * with the same numbers counts the calls to refuse. Its probes are discarded: calls above the lower limit are
  * not held back, so nothing is measured at it. So the dry run of a backend that became slower finds a lower
