@@ -33,7 +33,7 @@ final class BaseLatency {
         return trusted || weight >= MAX_WEIGHT;
     }
 
-    /** Whether more calls at once have brought more answers at this latency. */
+    /** Whether more calls at once bring more answers at this latency. */
     boolean isProven() {
         return proven;
     }

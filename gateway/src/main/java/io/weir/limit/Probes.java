@@ -144,7 +144,11 @@ final class Probes {
         boolean asSlow = rate == 0 || latency >= AS_SLOW * limit.calls() / rate;
         boolean certain = probe.isCertain();
         if (certain && (latency < before / 2 || latency > 2 * before || (asSlow && latency > 1.3 * before))) {
-            base.replace(latency);
+            if (asSlow && rate > 0) {
+                base.prove(latency);
+            } else {
+                base.replace(latency);
+            }
         } else if (latency < before || asSlow || !base.hasSamples()) {
             base.blend(latency, probe.ends());
         } else {

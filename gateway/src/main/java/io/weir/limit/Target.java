@@ -18,7 +18,7 @@ final class Target {
     /** The longest base latency, as a share of the deadline. */
     private static final double LONGEST = .5;
 
-    /** As LONGEST, if more calls at once have brought more answers. */
+    /** As LONGEST, if more calls at once bring more answers. */
     private static final double LONGEST_PROVEN = .8;
 
     private final LearntLimit limit;

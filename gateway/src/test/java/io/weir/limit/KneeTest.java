@@ -290,6 +290,21 @@ class KneeTest extends KneeTests {
         assertThat(knee.wholeLimit()).as("it needs as many calls").isEqualTo(64);
     }
 
+    /** Any other latency counts up to half of the deadline. */
+    @Test
+    void aProbedLatencyCountsUpToMostOfTheDeadlineIfHalfOfTheCallsAreAsSlow() {
+        knee = new Knee(new Bounds(2, 64, 64), DEADLINE, 0);
+        calm(96, LATENCY);
+        while (!knee.isHolding()) {
+            saturate(1, 12 * LATENCY);
+        }
+
+        probe(12 * LATENCY, 32);
+
+        assertThat(knee.baseLatency()).isEqualTo(12 * LATENCY, within(1e-9));
+        assertThat(knee.wholeLimit()).as("it needs as many calls").isEqualTo(64);
+    }
+
     /** The queue is that of other callers: at half of the limit a call takes half of the time. */
     @Test
     void callsQueueIfTheyAreFasterAtHalfOfTheLimit() {

@@ -54,6 +54,8 @@ class LimitGridTest {
         missed.forEach(System.out::println);
         assertThat(all).hasSizeGreaterThan(180);
         assertThat(all.stream().mapToDouble(Shares::slow).average().orElse(0)).isGreaterThanOrEqualTo(.97);
+        assertThat(all.stream().mapToDouble(Shares::settled).average().orElse(0))
+                .isGreaterThanOrEqualTo(.997);
         assertThat(all).allSatisfy(each -> assertThat(each.back()).isGreaterThanOrEqualTo(.995));
         assertThat(missed).hasSizeLessThan(all.size() / 4);
     }
