@@ -24,6 +24,12 @@ import io.weir.limit.Limit.Evidence;
  */
 final class Knee {
 
+    /** A call that was sent with this share of the limit in use would be slow if calls queued. */
+    private static final double NEARLY_FULL = .75;
+
+    /** Calls of another kind take this multiple of the base latency on average, by Little's law. */
+    private static final double OTHER_CALLS = 8;
+
     private final LearntLimit limit;
     private final BaseLatency base = new BaseLatency();
     private final SampleWindow window = new SampleWindow();
@@ -247,7 +253,12 @@ final class Knee {
             boolean shed = evidence == Evidence.SHED
                     || (evidence == Evidence.UNAVAILABLE && latency < Math.max(base.seconds() / 2, .001));
             window.add(evidence, shed, latency, inFlightAtStart, inFlight >= limit.part());
-            if (isComplete(window.samples(), window.meanLatency(), window.elapsed(now))) {
+            if (evidence == Evidence.ANSWERED
+                    && latency < Growth.CALM * base.seconds()
+                    && inFlightAtStart >= NEARLY_FULL * limit.part()) {
+                window.addFast();
+            }
+            if (window.isComplete(now, target.deadline(), limit.calls(), growth.isOnTrial())) {
                 window.close();
                 judge(now);
                 if (!window.isOpen()) {
@@ -279,18 +290,6 @@ final class Knee {
                 && base.isKnown()
                 && latency < Growth.CALM * base.seconds()
                 && now - answeredAt < target.deadline();
-    }
-
-    private boolean isComplete(int samples, double latency, double elapsed) {
-        if (window.isMostlyTimeouts()) {
-            return elapsed >= target.deadline() / 2 && samples >= 3;
-        }
-        if (growth.isOnTrial() && samples < 32 && elapsed < 1) {
-            return false;
-        }
-        return (elapsed >= Math.max(2 * latency, .01) && samples >= Math.clamp(2 * limit.calls(), 8, 24))
-                || (elapsed >= Math.max(latency, .01) && samples >= 32)
-                || (elapsed >= Math.max(.5, 2 * latency) && samples >= 4);
     }
 
     // ---------------------------------------------------------------- verdicts
@@ -369,7 +368,7 @@ final class Knee {
             growth.startSlowly();
             probes.wantAfterCalm(now);
         }
-        if (!base.isKnown() || isOfShorterCalls(windowRate, latency)) {
+        if (!base.isKnown() || isOfShorterCalls(windowRate, latency) || isOfSomeCalls(windowRate)) {
             base.guess(target.firstGuess(windowRate, latency));
             growth.startSlowly();
         }
@@ -387,5 +386,13 @@ final class Knee {
                 && latency > Growth.CALM * base.seconds()
                 && latency < LongWaits.LONG * target.deadline()
                 && ascent.areFewer(windowRate);
+    }
+
+    /**
+     * Whether the base latency is that of a part of the calls, and others hold the permits: in a queue no
+     * answer is fast.
+     */
+    private boolean isOfSomeCalls(double windowRate) {
+        return window.areManyFast() && limit.calls() >= OTHER_CALLS * base.seconds() * windowRate;
     }
 }

@@ -5,6 +5,9 @@ import io.weir.limit.Limit.Evidence;
 /** The samples of one window. Times in seconds. Not thread-safe. */
 final class SampleWindow {
 
+    /** Fewer calls than this share may be fast by chance. */
+    private static final double MANY = .25;
+
     private boolean open;
     private double since;
     private int samples;
@@ -12,6 +15,7 @@ final class SampleWindow {
     private int sheds;
     private int quotas;
     private int timeouts;
+    private int fast;
     private int pinned;
     private double latencies;
     private double answerLatencies;
@@ -26,6 +30,7 @@ final class SampleWindow {
         sheds = 0;
         quotas = 0;
         timeouts = 0;
+        fast = 0;
         pinned = 0;
         latencies = 0;
         answerLatencies = 0;
@@ -47,6 +52,26 @@ final class SampleWindow {
 
     boolean hasBegun(double now) {
         return now >= since;
+    }
+
+    /**
+     * Whether there are enough samples for a verdict.
+     *
+     * @param limit the calls at once
+     * @param isTrial whether the limit has just grown: then more samples are needed
+     */
+    boolean isComplete(double now, double deadline, double limit, boolean isTrial) {
+        double elapsed = elapsed(now);
+        if (isMostlyTimeouts()) {
+            return elapsed >= deadline / 2 && samples >= 3;
+        }
+        if (isTrial && samples < 32 && elapsed < 1) {
+            return false;
+        }
+        double latency = meanLatency();
+        return (elapsed >= Math.max(2 * latency, .01) && samples >= Math.clamp(2 * limit, 8, 24))
+                || (elapsed >= Math.max(latency, .01) && samples >= 32)
+                || (elapsed >= Math.max(.5, 2 * latency) && samples >= 4);
     }
 
     void add(Evidence evidence, boolean shed, double latency, int inFlightAtStart, boolean isPinned) {
@@ -83,6 +108,16 @@ final class SampleWindow {
 
     int quotas() {
         return quotas;
+    }
+
+    /** Counts a sample as one that shows no queue. */
+    void addFast() {
+        fast++;
+    }
+
+    /** Whether many were fast, and none timed out: the elapsed time would be that of a hang. */
+    boolean areManyFast() {
+        return fast >= MANY * samples && timeouts == 0;
     }
 
     int timeouts() {

@@ -253,6 +253,38 @@ class KneeTest extends KneeTests {
         assertThat(knee.wholeLimit()).isEqualTo(8);
     }
 
+    /** The mean call takes .25 s, by Little's law, which is 8 times the base latency. */
+    @ParameterizedTest
+    @CsvSource({"2, .25, GROWTH", "8, .03125, INITIAL"})
+    void manyFastAnswersBesideLongCallsShowThatNothingQueues(int oneIsFastOf, double expected, Change change) {
+        double fast = LATENCY / 2;
+        trust(8, fast);
+
+        answerMixed(28, oneIsFastOf, fast);
+
+        assertThat(knee.baseLatency()).isEqualTo(expected, within(1e-9));
+        assertThat(knee.lastChange()).isEqualTo(change);
+    }
+
+    /** The time of the window may be that of a hang. */
+    @Test
+    void fastAnswersBesideATimeOutShowNothing() {
+        double fast = LATENCY / 2;
+        trust(8, fast);
+
+        answerMixed(8, 2, fast);
+        end(0, DEADLINE, Evidence.TIMED_OUT, 8);
+        answerMixed(20, 2, fast);
+
+        assertThat(knee.baseLatency()).isEqualTo(fast);
+    }
+
+    private void answerMixed(int calls, int oneIsFastOf, double fast) {
+        for (int i = 1; i <= calls; i++) {
+            answer(fast, i % oneIsFastOf == 0 ? fast : 15 * fast, 8);
+        }
+    }
+
     /** As many calls per second as a full limit of 8 answers; some are samples of the base latency. */
     private void calmAtHighRate(int samples) {
         for (int i = 0; i < 128; i++) {

@@ -149,6 +149,13 @@ final class LimitCases {
                 atMost("5 and 200 ms, 3:1, 1:3, 3:1, 100/s: refused", mix(.2, 100), 0, 0, LimitCases::shareLost),
                 atMost("5 and 400 ms, 3:1, 1:3, 3:1, 100/s: refused", mix(.4, 100), 0, 0, LimitCases::shareLost),
                 atMost("5 and 200 ms, 3:1, 1:3, 3:1, 200/s: refused", mix(.2, 200), 0, 0, LimitCases::shareLost),
+                atMost("5 and 200 ms, 3:1, 1:3, 3:1, 1000/s: refused", mix(.2, 1_000), 0, 0, LimitCases::shareLost),
+                atLeast(
+                        "60 of 100 calls/s take 1 s and not 20 ms: answered over 20 s",
+                        LimitCases::slowRoute,
+                        1,
+                        .75,
+                        s -> answered(s, 1, 1)),
                 atMost(
                         "200 at once of 300 ms, beside 300/s of 10 ms: refused",
                         LimitCases::batch,
@@ -359,6 +366,15 @@ final class LimitCases {
             setup.deadline = longest > .2 ? 2 : 1;
             return setup;
         };
+    }
+
+    /** The calls of one route become slower, those of another do not. */
+    private static Setup slowRoute() {
+        Setup setup = fifo(10_000, 1)
+                .phases(new Phase(10, 0), new Phase(20, 0), new Phase(2.5, 0))
+                .streams(new Stream(0, 30, 40, .02), new Stream(0, 10, 60, .02), new Stream(10, 30, 60, 1));
+        setup.deadline = 2;
+        return setup;
     }
 
     private static Setup batch() {
