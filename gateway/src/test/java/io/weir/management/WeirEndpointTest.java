@@ -154,7 +154,7 @@ class WeirEndpointTest {
                                   "answersPerSecond": null, "utilisation": 0.0, "reason": "initial",
                                   "changedAt": "2023-11-14T22:13:20Z"}"""));
 
-        fixture.serveSaturated(200, 50_000_000);
+        fixture.serveSaturated(100, 50_000_000);
 
         JsonNode shown = json(endpoint.one("orders"));
         JsonNode limit = shown.get("limit");

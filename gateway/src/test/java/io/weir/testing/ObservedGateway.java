@@ -171,8 +171,9 @@ public final class ObservedGateway implements AutoCloseable {
             while (bulkhead.tryAcquire()) {
                 inFlight.add(new Call(limit.started(clock.get()), clock.get()));
             }
-            long now = clock.addAndGet(latencyNanos / inFlight.size());
             Call oldest = inFlight.remove();
+            long now = Math.max(clock.get(), oldest.startedAt + latencyNanos);
+            clock.set(now);
             limit.ended(now, oldest.mark, now - oldest.startedAt, Limit.Evidence.ANSWERED);
             bulkhead.release();
         }
