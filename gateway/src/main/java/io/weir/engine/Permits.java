@@ -136,11 +136,11 @@ final class Permits {
     /** Acquires a permit regardless of the limit if the bulkhead is not enforced. */
     private boolean acquireDryRun(QueueRank rank) {
         QueueingBulkhead counting = backend.dryRunBulkhead();
-        if (counting == null) {
+        if (counting == null || !backend.bulkhead().acquireAnyway()) {
             return false;
         }
         dryRun = BulkheadDryRun.begin(counting, backend, exchange.loop(), rank);
-        return backend.bulkhead().acquireAnyway();
+        return true;
     }
 
     /** Acquires the permits that have no queue; null: all are held; a refusal: none is held. */

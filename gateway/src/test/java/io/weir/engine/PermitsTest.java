@@ -6,6 +6,7 @@ import io.weir.engine.Decision.Refuse;
 import io.weir.engine.Decision.Step;
 import io.weir.health.RouteHealth;
 import io.weir.limit.Limit.Evidence;
+import io.weir.limit.QueueingBulkhead;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -142,5 +143,19 @@ class PermitsTest {
         permits.release(fixture.now());
         assertThat(inUse()).isEqualTo("1 0 0");
         assertThat(fixture.observer.served).as("no attempt used it").isEmpty();
+    }
+
+    @Test
+    void leavesNoDryRunBehindIfNoPermitIsLeftAtAll() {
+        fixture.withoutEnforcement();
+        for (int i = 0; i < QueueingBulkhead.LARGEST; i++) {
+            fixture.bulkhead.acquireAnyway();
+        }
+        Permits permits = permits();
+
+        assertThat(acquire(permits)).isEqualTo(Step.QUEUE);
+        permits.release(fixture.now());
+
+        assertThat(fixture.dryRun.inUse()).isZero();
     }
 }
