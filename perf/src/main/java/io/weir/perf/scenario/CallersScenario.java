@@ -52,8 +52,9 @@ record CallersScenario(Scenario.Options options) {
               backends:
                 # Calls that find no permit fail after half of it.
                 shop: { deadline: 8s }
-                # Room for a burst of what the rate limit lets through, not for all that the one caller sends.
-                limited: { bulkhead: { max-concurrent-calls: 25, queue-capacity: 300, max-wait-duration: 10s } }
+                # Room for what the rate limit lets through while the machine is busy with other tests and the
+                # backend is slow, not for all that the one caller sends.
+                limited: { bulkhead: { max-concurrent-calls: 25, queue-capacity: 1500, max-wait-duration: 10s } }
               # Twice what all others send together in a quick run.
               routes: { limited: { rate-limit: { permits: 200 } } }
             """;
