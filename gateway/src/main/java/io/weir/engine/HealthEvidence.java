@@ -26,8 +26,10 @@ final class HealthEvidence {
 
     private static final Logger log = LoggerFactory.getLogger(HealthEvidence.class);
     private static final long NEVER = ExchangePhase.NEVER;
-    /** A call during which the gateway paused for longer is no evidence that the backend is late. */
+    /** A call during which the gateway paused for longer may show no latency of the backend. */
     private static final long LONGEST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+    /** A time-out may be no evidence if the gateway paused for this part of the wait: one in 4. */
+    private static final int LONGEST_PAUSE_ONE_IN = 4;
 
     private final Health health;
     /** The instance whose load the call is part of; null: its backend has one instance. */
@@ -210,12 +212,23 @@ final class HealthEvidence {
     }
 
     /**
-     * A time-out has expired: a failure, unless the gateway itself has paused meanwhile, or the backend is
+     * Whether a time-out shows nothing, because the gateway itself has paused for much of the wait, and what
+     * is left of it is not far longer than usual. A gateway whose processor is throttled pauses in each wait,
+     * and must still notice a backend that hangs.
+     */
+    private boolean isDisturbed(long backendNanos, long now) {
+        return sawPause(now)
+                && pausedNanos(now) >= backendNanos / LONGEST_PAUSE_ONE_IN
+                && waitedNanos(backendNanos, now) < abandonedNanos;
+    }
+
+    /**
+     * A time-out has expired: a failure, unless the gateway's own pauses have disturbed it, or the backend is
      * overloaded and a lower limit still relieves it.
      */
     void timedOut(long backendNanos, BackendFailure failure, long now) {
         boolean isLate = failure == BackendFailures.of(Reason.DEADLINE_EXCEEDED);
-        if (sawPause(now)) {
+        if (isDisturbed(backendNanos, now)) {
             ignored();
         } else if (isLate && limit.absorbs(Evidence.TIMED_OUT, backendNanos)) {
             overloaded(backendNanos, failure, now);
@@ -272,7 +285,7 @@ final class HealthEvidence {
         if (missed.shortenedByCaller()) {
             endedByCaller(backendNanos, now);
         } else if (isBackendAtFault(backendNanos, missed, routeDeadlineNanos)) {
-            if (!sawPause(now)) {
+            if (!isDisturbed(backendNanos, now)) {
                 stall(waitedNanos(backendNanos, now), now);
             }
             timedOut(backendNanos, BackendFailures.of(Reason.DEADLINE_EXCEEDED), now);

@@ -91,9 +91,12 @@
  * panic threshold: it sends calls to all instances, those that calls have ejected included.
  *
  * <p><b>Only the backend's behaviour is evidence.</b> The engine decides which results are reported: the
- * gateway's own refusals, pauses and local errors never count, nor do callers that leave earlier than
- * described above, or that set deadlines which no backend can meet. Results of calls that were sent before
- * the last opening are ignored, because they have already opened the breaker once.
+ * gateway's own refusals and local errors never count, nor do callers that leave earlier than described
+ * above, or that set deadlines which no backend can meet. A time-out does not count if the gateway itself
+ * paused for a quarter of the wait, and for 100 ms, and the rest of the wait is less than three times the
+ * usual time, or that is unknown: a gateway whose processor is throttled pauses in each wait. Results of
+ * calls that were sent before the last opening are ignored, because they have already opened the breaker
+ * once.
  *
  * <p><b>Overload is not failure.</b> With an adaptive limit, missed deadlines and fast 503s lower the
  * limit. The breaker counts them only while the limit is at its smallest value, or while less than a tenth of

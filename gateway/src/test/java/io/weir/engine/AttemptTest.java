@@ -464,12 +464,42 @@ class AttemptTest {
     void isNoFailureIfTheGatewayPausedForAPartOfTheDeadline() {
         fixture.withMeasuredPauses().start();
         fixture.attempt().connects();
-        fixture.pause(Duration.ofMillis(200));
-        fixture.advance(ExchangeFixture.DEADLINE.minusMillis(200));
+        Duration third = ExchangeFixture.DEADLINE.dividedBy(3);
+        fixture.pause(third);
+        fixture.advance(ExchangeFixture.DEADLINE.minus(third));
 
         fixture.assertEndedCleanly();
         assertThat(fixture.outcome()).isEqualTo("deadline-exceeded 504");
         assertThat(fixture.breakerCounts()).isEqualTo("0/0");
+    }
+
+    @Test
+    void isAFailureIfItWaitedForFarLongerThanUsualBesideAPauseOfTheGateway() {
+        fixture.withMeasuredPauses();
+        fixture.learnUsualTime(Duration.ofMillis(30));
+        fixture.start();
+        fixture.attempt().connects();
+        Duration half = ExchangeFixture.DEADLINE.dividedBy(2);
+        fixture.pause(half);
+        fixture.advance(half);
+
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("deadline-exceeded 504");
+        assertThat(fixture.breakerCounts()).isEqualTo("0/1");
+    }
+
+    @Test
+    void isAFailureAlsoIfTheGatewaysProcessorIsThrottled() {
+        fixture.withMeasuredPauses().start();
+        fixture.attempt().connects();
+        for (Duration left = ExchangeFixture.DEADLINE; left.isPositive(); left = left.minusMillis(500)) {
+            fixture.pause(Duration.ofMillis(100));
+            fixture.advance(Duration.ofMillis(400));
+        }
+
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("deadline-exceeded 504");
+        assertThat(fixture.breakerCounts()).isEqualTo("0/1");
     }
 
     @Test
