@@ -32,6 +32,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * answered.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
+@Tag("simulation")
 class InstancesScenarioTest {
 
     private static final Duration DEADLINE = Duration.ofMillis(800);

@@ -21,6 +21,7 @@ import org.junit.jupiter.api.Test;
  * written too.
  */
 @Tag("full")
+@Tag("simulation")
 class LimitGridTest {
 
     private static final Path PAGE = Path.of("../perf/results/limit-grid.md");
