@@ -131,6 +131,8 @@ class ChaosIT {
                   faults: { enabled: true }
                   access-log: { enabled: false }
                   drain: { delay: 0s, timeout: 1s }
+                  # A busy machine delays the event loops; the gateway would refuse calls of the neighbour.
+                  overload: { target-event-loop-delay: 1s, max-event-loop-delay: 1s }
                   backends:
                     safe: { uri: "http://127.0.0.1:%3$d", deadline: 500ms }
                     neighbour: { uri: "http://127.0.0.1:%3$d", deadline: 5s }
