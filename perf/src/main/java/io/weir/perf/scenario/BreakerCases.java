@@ -207,7 +207,7 @@ final class BreakerCases {
 
     private void impatientCallers(CaseRoute route, PromiseTable promises) {
         OpenLoad load = route.load().withHeader("X-Request-Timeout", "500ms");
-        load.run(20, Duration.ofSeconds(2));
+        learnUsualTime(load);
         impatient.hang();
         long hangs = OpenLoad.nowMillis();
         Requests requests = load.run(20, options.seconds(5, 10)).where(one -> one.atMillis() >= hangs + 2000);
@@ -215,6 +215,14 @@ final class BreakerCases {
                 "callers with 500 ms: refused at once from 2 s after a hang on",
                 requests.count(this::isRefusedAtOnce),
                 requests.size());
+    }
+
+    /** Sends calls until their median is far from 500 ms, which it may not be at a busy start. */
+    private static void learnUsualTime(OpenLoad load) {
+        List<Requests> sent = new ArrayList<>();
+        do {
+            sent.add(load.run(20, Duration.ofSeconds(2)));
+        } while (Requests.of(sent).percentile(60) > 100 && sent.size() < 10);
     }
 
     private boolean isRefusedAtOnce(Request request) {
