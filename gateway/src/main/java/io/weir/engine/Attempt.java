@@ -254,7 +254,7 @@ abstract non-sealed class Attempt implements ExchangePhase, Transfer {
             return refuse;
         }
         if (timeout == AttemptTimeout.ANSWER) {
-            outcomes.markTimedOut(now);
+            outcomes.markTimedOut(backendOnlyNanos(now), now);
         }
         return fail(refuse, false);
     }

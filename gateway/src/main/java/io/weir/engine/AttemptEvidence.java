@@ -8,8 +8,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The evidence of one attempt: each outcome is reported to the health of the backend, to the sample of its
- * limit, and, for the time of an answer, to its route. The limit gets no evidence from an attempt during
- * which the gateway itself has paused.
+ * limit, and, for the time of an answer, to its route. The limit gets no evidence from an answer or a failure
+ * during which the gateway itself has paused, nor from a time-out that this has disturbed.
  *
  * <p>All times are the backend's own, without that of the caller. Concurrency: confined to the exchange's
  * event loop.
@@ -112,14 +112,14 @@ final class AttemptEvidence {
     }
 
     /** The backend has let the time of a call pass: a sample for its limit. */
-    void markTimedOut(long now) {
-        permits.markSample(undisturbed(Evidence.TIMED_OUT, now));
+    void markTimedOut(long backendNanos, long now) {
+        permits.markSample(health.isDisturbed(backendNanos, now) ? Evidence.NONE : Evidence.TIMED_OUT);
     }
 
     /** The deadline has passed while the gateway waited for the backend. */
     void deadlinePassed(long backendNanos, long now) {
         if (isBackendAtFault(backendNanos)) {
-            markTimedOut(now);
+            markTimedOut(backendNanos, now);
         }
         health.missedDeadline(backendNanos, exchange.timer().deadline(), routeDeadlineNanos(), now);
     }

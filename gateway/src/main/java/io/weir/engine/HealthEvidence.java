@@ -216,7 +216,7 @@ final class HealthEvidence {
      * is left of it is not far longer than usual. A gateway whose processor is throttled pauses in each wait,
      * and must still notice a backend that hangs.
      */
-    private boolean isDisturbed(long backendNanos, long now) {
+    boolean isDisturbed(long backendNanos, long now) {
         return sawPause(now)
                 && pausedNanos(now) >= backendNanos / LONGEST_PAUSE_ONE_IN
                 && waitedNanos(backendNanos, now) < abandonedNanos;

@@ -473,10 +473,12 @@ class AttemptTest {
         assertThat(fixture.breakerCounts()).isEqualTo("0/0");
     }
 
-    @Test
-    void isAFailureIfItWaitedForFarLongerThanUsualBesideAPauseOfTheGateway() {
+    /** Half of the deadline remains beside the pause: a second. */
+    @ParameterizedTest
+    @CsvSource({"30, 0/1", "250, 0/1", "400, 0/0"})
+    void isAFailureIfItWaitedForThreeTimesTheUsualTimeBesideAPauseOfTheGateway(long usualMillis, String counts) {
         fixture.withMeasuredPauses();
-        fixture.learnUsualTime(Duration.ofMillis(30));
+        fixture.learnUsualTime(Duration.ofMillis(usualMillis));
         fixture.start();
         fixture.attempt().connects();
         Duration half = ExchangeFixture.DEADLINE.dividedBy(2);
@@ -485,7 +487,7 @@ class AttemptTest {
 
         fixture.assertEndedCleanly();
         assertThat(fixture.outcome()).isEqualTo("deadline-exceeded 504");
-        assertThat(fixture.breakerCounts()).isEqualTo("0/1");
+        assertThat(fixture.breakerCounts()).isEqualTo(counts);
     }
 
     @Test

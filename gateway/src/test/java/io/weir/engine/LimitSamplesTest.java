@@ -110,6 +110,19 @@ class LimitSamplesTest {
     }
 
     @Test
+    void aDeadlineThatPassesWhileTheGatewaysProcessorIsThrottledIsASign() {
+        fixture.withMeasuredPauses().start();
+        fixture.attempt().connects();
+        for (Duration left = ExchangeFixture.DEADLINE; left.isPositive(); left = left.minusMillis(500)) {
+            fixture.pause(Duration.ofMillis(100));
+            fixture.advance(Duration.ofMillis(400));
+        }
+
+        fixture.assertEndedCleanly();
+        assertThat(fixture.limit.ended).containsExactly(Evidence.TIMED_OUT);
+    }
+
+    @Test
     void anAnswerAcrossAPauseOfTheGatewaySaysNothing() {
         fixture.withMeasuredPauses().start();
         fixture.attempt().connects();
