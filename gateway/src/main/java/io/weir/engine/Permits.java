@@ -29,7 +29,7 @@ import org.jspecify.annotations.Nullable;
  * </pre>
  *
  * <p>{@link #release} gives back what is held at that moment, whatever ends the call: an answer, a deadline,
- * a caller who leaves. The second time it does nothing. A permit that the breaker has given back meanwhile is
+ * a caller who leaves. A second release does nothing. A permit that the breaker has given back meanwhile is
  * not given back again: its generation says so.
  *
  * <p>Concurrency: confined to the exchange's event loop.

@@ -12,7 +12,7 @@ final class Growth {
     static final double CALM = 1.2;
 
     /** A slow start takes no more than this multiple for the noise of a small window. */
-    private static final double MAX_NOISE = 1.4;
+    private static final double MAX_NOISE_FACTOR = 1.4;
 
     static final double STEP = 1.5;
     static final double MIN_SLOW_START_STEP = 2;
@@ -94,7 +94,7 @@ final class Growth {
 
     /** Counts a window without a sign of a queue; a slow start tolerates the noise of small windows. */
     void countCalmWindow(double latency, int samples) {
-        double tolerated = slowStart ? Math.clamp(1 + 2 / Math.sqrt(samples), CALM, MAX_NOISE) : CALM;
+        double tolerated = slowStart ? Math.clamp(1 + 2 / Math.sqrt(samples), CALM, MAX_NOISE_FACTOR) : CALM;
         if (latency < tolerated * base.seconds()) {
             calmWindows++;
         } else {

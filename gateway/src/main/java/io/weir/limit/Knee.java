@@ -25,10 +25,10 @@ import io.weir.limit.Limit.Evidence;
 final class Knee {
 
     /** A call that was sent with this share of the limit in use would be slow if calls queued. */
-    private static final double NEARLY_FULL = .75;
+    private static final double NEARLY_FULL_SHARE = .75;
 
     /** Calls of another kind take this multiple of the base latency on average, by Little's law. */
-    private static final double OTHER_CALLS = 8;
+    private static final double OTHER_CALLS_FACTOR = 8;
 
     private final LearntLimit limit;
     private final BaseLatency base = new BaseLatency();
@@ -255,7 +255,7 @@ final class Knee {
             window.add(evidence, shed, latency, inFlightAtStart, inFlight >= limit.part());
             if (evidence == Evidence.ANSWERED
                     && latency < Growth.CALM * base.seconds()
-                    && inFlightAtStart >= NEARLY_FULL * limit.part()) {
+                    && inFlightAtStart >= NEARLY_FULL_SHARE * limit.part()) {
                 window.addFast();
             }
             if (window.isComplete(now, target.deadline(), limit.calls(), growth.isOnTrial())) {
@@ -393,6 +393,6 @@ final class Knee {
      * answer is fast.
      */
     private boolean isOfSomeCalls(double windowRate) {
-        return window.areManyFast() && limit.calls() >= OTHER_CALLS * base.seconds() * windowRate;
+        return window.areManyFast() && limit.calls() >= OTHER_CALLS_FACTOR * base.seconds() * windowRate;
     }
 }

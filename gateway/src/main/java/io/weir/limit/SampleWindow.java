@@ -6,7 +6,7 @@ import io.weir.limit.Limit.Evidence;
 final class SampleWindow {
 
     /** Fewer calls than this share may be fast by chance. */
-    private static final double MANY = .25;
+    private static final double MANY_SHARE = .25;
 
     private boolean open;
     private double since;
@@ -117,7 +117,7 @@ final class SampleWindow {
 
     /** Whether many were fast, and none timed out: the elapsed time would be that of a hang. */
     boolean areManyFast() {
-        return fast >= MANY * samples && timeouts == 0;
+        return fast >= MANY_SHARE * samples && timeouts == 0;
     }
 
     int timeouts() {

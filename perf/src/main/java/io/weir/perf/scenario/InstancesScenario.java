@@ -80,7 +80,7 @@ record InstancesScenario(Scenario.Options options) {
             return during().percent(this::isInTime);
         }
 
-        long countLate() {
+        long countNotInTime() {
             return during().count(one -> !isInTime(one));
         }
 
@@ -283,7 +283,7 @@ record InstancesScenario(Scenario.Options options) {
 
     /** The balancing may send a failing instance too few calls for an ejection. */
     private static void promiseFewFailuresOrEjection(Measured measured, PromiseTable promises) {
-        boolean few = measured.countLate() < FAILURES_OF_EJECTION;
+        boolean few = measured.countNotInTime() < FAILURES_OF_EJECTION;
         promiseEjections(measured, few ? measured.ejections() : 1, promises);
     }
 
@@ -317,7 +317,7 @@ record InstancesScenario(Scenario.Options options) {
 
     /** One of two instances is ejected after few failed calls. */
     private void ejected(Case tested, Measured measured, PromiseTable promises) {
-        promises.atMost("callers without an answer in time", MOST_FAILED, (double) measured.countLate(), "");
+        promises.atMost("callers without an answer in time", MOST_FAILED, (double) measured.countNotInTime(), "");
         promiseFewFailuresOrEjection(measured, promises);
     }
 
