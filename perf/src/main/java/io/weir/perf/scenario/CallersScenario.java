@@ -53,8 +53,8 @@ record CallersScenario(Scenario.Options options) {
                 # Calls that find no permit fail after half of it.
                 shop: { deadline: 8s }
                 # Room for what the rate limit lets through while the machine is busy with other tests and the
-                # backend is slow, not for all that the one caller sends.
-                limited: { bulkhead: { max-concurrent-calls: 25, queue-capacity: 1500, max-wait-duration: 10s } }
+                # backend is slow, not for a call on each of the one caller's connections.
+                limited: { bulkhead: { max-concurrent-calls: 25, queue-capacity: 700, max-wait-duration: 10s } }
               # Twice what all others send together in a quick run.
               routes: { limited: { rate-limit: { permits: 200 } } }
             """;
@@ -248,7 +248,7 @@ record CallersScenario(Scenario.Options options) {
     private void requests(Front front) throws Exception {
         // In both cases, more than the backend serves.
         int perSecond = options.quick() ? 2000 : 10_000;
-        int count = options.quick() ? 400 : 1000;
+        int count = options.quick() ? 900 : 1000;
         Duration interval = Duration.ofMillis(1000L * count / perSecond);
         Behaviour behaviour = Behaviour.of(new byte[0], CallerBytes.get("/limited/1"), interval, true, interval);
         OpenLoad others = Scenario.load(front.gateway.port(), "/limited/1");
