@@ -9,11 +9,12 @@
  *
  * <p>To add one: a class like {@link io.weir.perf.scenario.OverloadScenario}, a line in the table of
  * {@link io.weir.perf.scenario.Scenario}, its name in the launcher {@code perf/scenario}, and a row in
- * {@code ScenarioIT} for each protection that it shows. A small case needs no scenario of its own:
- * {@link io.weir.perf.scenario.RefusalsScenario} starts one gateway for many, whose backends and routes are
- * in {@code refusals.yml}. A fault that ends in a reason of its own is a line of {@code faults.csv}.
- * {@link io.weir.perf.LightBackend} answers after any wait; with a {@link io.weir.perf.WorkerService} it has
- * a capacity; {@link io.weir.perf.result.PromiseTable} compares promised and measured figures.
+ * {@code ScenarioIT} or {@code LoadScenarioIT} for each protection that it shows. A small case needs no
+ * scenario of its own: {@link io.weir.perf.scenario.RefusalsScenario} starts one gateway for many, whose
+ * backends and routes are in {@code refusals.yml}. A fault that ends in a reason of its own is a line of
+ * {@code faults.csv}. {@link io.weir.perf.LightBackend} answers after any wait; with a {@link
+ * io.weir.perf.WorkerService} it has a capacity; {@link io.weir.perf.result.PromiseTable} compares
+ * promised and measured figures.
  *
  * <p>{@code --without} disables a protection. The scenario that shows it then fails: a check that cannot fail
  * shows nothing. {@code mvn verify -Pfull} runs quick scenarios, whose bounds only a broken protection

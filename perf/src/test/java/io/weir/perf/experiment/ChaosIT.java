@@ -29,11 +29,10 @@ import org.junit.jupiter.api.parallel.ResourceLock;
 /**
  * A chaos run against a deployed gateway whose backend is WireMock. The run holds for a route with its
  * protections, and fails for one without breaker and deadline. Both are measured at the same time, beside
- * the calm ones of {@code ScenarioIT}.
+ * {@code ScenarioIT}.
  */
 @Tag("full")
 @Execution(ExecutionMode.CONCURRENT)
-@ResourceLock("a busy scenario")
 @ResourceLock(ContainmentIT.BUILT_JARS)
 class ChaosIT {
 

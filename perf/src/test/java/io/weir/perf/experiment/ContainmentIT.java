@@ -17,11 +17,10 @@ import org.junit.jupiter.api.parallel.ResourceLock;
 
 /**
  * A short containment: the gateway contains the fault, and the run fails without its protections. It waits
- * for most of its time, and binds no latency, like the calm ones of {@code ScenarioIT}.
+ * for most of its time, and binds no latency, so it runs beside {@code ScenarioIT}.
  */
 @Tag("full")
 @Execution(ExecutionMode.CONCURRENT)
-@ResourceLock("a calm scenario")
 @ResourceLock(ContainmentIT.BUILT_JARS)
 class ContainmentIT {
 

@@ -2,7 +2,6 @@ package io.weir.perf.scenario;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.nio.file.Path;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -22,15 +21,13 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Timeout(1800)
 class FullScenarioIT {
 
-    private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
-
     @ParameterizedTest
     @ValueSource(strings = {"hang", "overload", "limit", "instances", "refusals", "priorities", "tenants", "memory"})
     void keepsItsPromises(String name) throws Exception {
-        String jar = ROOT.resolve("gateway/target/weir-gateway.jar").toString();
-        String configuration = ROOT.resolve("config/local.yml").toString();
+        String jar = CachedGateway.BUILT.toString();
 
-        assertThat(Scenario.run(System.out, name, jar, configuration)).isZero();
+        assertThat(Scenario.run(System.out, name, jar, CachedGateway.CONFIGURATION))
+                .isZero();
     }
 
     /** The promises of {@code tenants} about names, and about a tenant alone, need no fairness. */
@@ -70,7 +67,7 @@ class FullScenarioIT {
                         100/s: answered 200 from the heal on (median of 1)
                     """)
     void breaksPromisesWithoutProtection(String name, String without, String broken, String perhaps) throws Exception {
-        ScenarioIT.assertBroken(ScenarioIT.BUILT, name, without, broken, perhaps);
+        ScenarioPromises.assertBroken(CachedGateway.BUILT, name, without, broken, perhaps);
     }
 
     /**
@@ -79,8 +76,8 @@ class FullScenarioIT {
      */
     @Test
     void refusesHealthyWorkWithoutProtections() throws Exception {
-        ScenarioIT.assertBroken(
-                ScenarioIT.BUILT,
+        ScenarioPromises.assertBroken(
+                CachedGateway.BUILT,
                 "refusals",
                 "circuit-breaker probes bulkhead slow-call-tolerance slow-caller-compartment forwarded-header-check",
                 """
@@ -101,21 +98,21 @@ class FullScenarioIT {
     /** Each kind of slow callers, and each excess of one caller, loses its own protection. */
     @Test
     void callersReachOthersWithoutProtections() throws Exception {
-        ScenarioIT.assertBroken(
-                ScenarioIT.BUILT,
+        ScenarioPromises.assertBroken(
+                CachedGateway.BUILT,
                 "callers",
                 "slow-caller-compartment caller-timeouts client-limits rate-limit frame-budget",
                 """
-                300 heads: longest connection;
+                300 heads: connections ended;
                 300 uploads: others answered 200;
-                300 uploads: longest connection;
+                300 uploads: connections ended;
                 150 readers: others answered 200;
-                300 idle, HTTP/1.1: longest connection;
-                300 idle, HTTP/2: longest connection;
+                300 idle, HTTP/1.1: connections ended;
+                300 idle, HTTP/2: connections ended;
                 150 readers, HTTP/2: others answered 200;
                 one caller, 2000 requests/s: others answered 200;
                 one caller, 2500 connections: others answered 200;
-                one caller, floods of HTTP/2: longest connection""",
+                one caller, floods of HTTP/2: connections ended""",
                 """
                 150 readers: memory: before, soon, at the end, after;
                 150 readers, HTTP/2: memory: before, soon, at the end, after;
