@@ -65,7 +65,6 @@ class VirtualHostsIT {
         });
         gateway = TestGateway.start("""
                 weir:
-                  reload: { watch: false }
                   edge: { redirect-port: 0, trusted-proxies: [ %2$s ], head-timeout: 10s }
                   backends:
                     a: { uri: "%3$s", deadline: 20s }

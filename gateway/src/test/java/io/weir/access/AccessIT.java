@@ -35,7 +35,6 @@ class AccessIT extends OneBackendTests {
             conversation.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
         });
         gateway = TestGateway.setup()
-                .weir("reload: { watch: false }")
                 .weir("edge: { trusted-proxies: [127.0.0.1] }")
                 .backend("orders", backend.uri(), "deadline: 20s")
                 .route("inside", "orders", "access: { allow: [10.0.0.0/8, \"2001:db8::/32\"], deny: [10.66.0.0/16] }")

@@ -84,7 +84,6 @@ class AuthenticationIT extends OneBackendTests {
         });
         String uri = "http://127.0.0.1:" + issuer.getAddress().getPort() + "/keys";
         gateway = TestGateway.setup()
-                .weir("reload: { watch: false }")
                 .weir("authentication: { identity-header: X-Identity, issuers: { corp: { issuer: \"" + TestIssuer.ISS
                         + "\", jwk-set-uri: \"" + uri
                         + "\", audiences: [weir], unknown-key-interval: 1s }, silent: { issuer: \"https://silent.example\","

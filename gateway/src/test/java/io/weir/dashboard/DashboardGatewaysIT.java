@@ -326,7 +326,6 @@ class DashboardGatewaysIT {
         ScheduledExecutorService callers = Executors.newScheduledThreadPool(2);
         try {
             TestGateway.Setup many = TestGateway.setup()
-                    .weir("reload: { watch: false }")
                     .backend("inventory", hanging.uri(), "deadline: 800ms")
                     .instances("payments", replicas)
                     .backend("search", slow.uri(), "bulkhead: { max-concurrent-calls: 4, queue-capacity: 8 }")

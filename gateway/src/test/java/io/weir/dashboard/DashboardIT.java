@@ -37,7 +37,6 @@ class DashboardIT {
     static void start() {
         backend = TestBackend.healthy();
         gateway = TestGateway.setup()
-                .weir("reload: { watch: false }")
                 .backend("orders", backend.uri(), "deadline: 30s", "bulkhead: { max-concurrent-calls: 7 }")
                 .route("orders", "orders")
                 .start();

@@ -22,10 +22,8 @@ final class TestDashboard {
 
     private TestDashboard() {}
 
-    /** Without a file watch: tests reload explicitly. */
     static TestGateway.Setup setup(TestBackend backend) {
         return TestGateway.setup()
-                .weir("reload: { watch: false }")
                 .backend(
                         "orders",
                         backend.uri(),

@@ -44,7 +44,6 @@ class BrowserAnswersIT extends OneBackendTests {
     static void start() {
         backend = TestBackend.start(BrowserAnswersIT::serve);
         gateway = TestGateway.setup()
-                .weir("reload: { watch: false }")
                 .weir("edge: { compression-memory: 1MB }")
                 .backend("orders", backend.uri(), "deadline: 20s")
                 .matched("post", "orders", "Method=POST", "cors: { allowed-origins: [ \"" + SHOP + "\" ] }")

@@ -25,7 +25,6 @@ class SecurityHeadersIT {
         backend = TestBackend.start((request, conversation) ->
                 conversation.write("HTTP/1.1 200 OK\r\nX-Frame-Options: DENY\r\nContent-Length: 2\r\n\r\nok"));
         gateway = TestGateway.setup()
-                .weir("reload: { watch: false }")
                 .weir("edge: { trusted-proxies: [127.0.0.1], security-headers: true }")
                 .backend("orders", backend.uri(), "deadline: 20s")
                 .route("page", "orders")

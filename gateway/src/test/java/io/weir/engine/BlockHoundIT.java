@@ -41,7 +41,7 @@ import reactor.netty.resources.LoopResources;
 @Tag("blockhound")
 class BlockHoundIT {
 
-    private static final int EXCHANGES = 2_000;
+    private static final int EXCHANGES = 1_000;
     private static final Logger log = (Logger) LoggerFactory.getLogger(BlockHoundIT.class);
     private static final Queue<BlockingOperationError> BLOCKING_CALLS = new ConcurrentLinkedQueue<>();
 

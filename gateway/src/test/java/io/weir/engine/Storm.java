@@ -178,13 +178,17 @@ final class Storm implements AutoCloseable {
 
     // ---------------------------------------------------------------- a wave
 
+    /** Two events that meet in a phase. */
+    private record Meeting(Phase phase, Set<Event> pair) {}
+
     /**
      * Runs waves until so many exchanges have started and, up to a bound, until nothing is missing.
      *
      * @param missing {@link #missingPairs} or {@link #missingEvents}
      */
     void run(int exchanges, Supplier<List<String>> missing) throws Exception {
-        while (started < exchanges || (started < 4 * exchanges && !missing.get().isEmpty())) {
+        while (started < exchanges
+                || (started < 10 * exchanges && !missing.get().isEmpty())) {
             wave(WAVE);
         }
     }
@@ -287,8 +291,16 @@ final class Storm implements AutoCloseable {
     }
 
     private StormPlan draw(int id, Set<Event> eventsOfAll) {
-        Phase phase = PHASES.get(random.nextInt(PHASES.size()));
         Door door = random.nextBoolean() ? Door.COMPILED : Door.GENERAL;
+        List<Meeting> sought = eventsOfAll.isEmpty() && random.nextBoolean() ? missingMeetings() : List.of();
+        if (!sought.isEmpty()) {
+            Meeting meeting = sought.get(random.nextInt(sought.size()));
+            // Connections are opened one after the other, and many would not be in time.
+            if (meeting.phase != Phase.CONNECTING && meeting.phase.own().containsAll(meeting.pair)) {
+                return new StormPlan(id, door, meeting.phase, meeting.pair, moment, random);
+            }
+        }
+        Phase phase = PHASES.get(random.nextInt(PHASES.size()));
         Set<Event> events = EnumSet.copyOf(phase.own());
         events = drawn(events, Math.max(0, 2 - eventsOfAll.size()));
         if (phase == Phase.CONNECTING && connectionEvents.size() + eventsOfAll.size() >= 2 && random.nextBoolean()) {
@@ -673,10 +685,16 @@ final class Storm implements AutoCloseable {
     /** The possible pairs of events that have not met, by phase. */
     List<String> missingPairs() {
         List<String> missing = new ArrayList<>(misbehaving.missing());
+        missingMeetings().forEach(meeting -> missing.add(meeting.pair + " in " + meeting.phase));
+        return missing;
+    }
+
+    private List<Meeting> missingMeetings() {
+        List<Meeting> missing = new ArrayList<>();
         for (Phase phase : Phase.values()) {
             for (Set<Event> pair : pairs()) {
                 if (pair.stream().allMatch(phase::meets) && ofPhase(phase).getOrDefault(pair, 0) == 0) {
-                    missing.add(pair + " in " + phase);
+                    missing.add(new Meeting(phase, pair));
                 }
             }
         }

@@ -71,7 +71,6 @@ class FleetIT {
         return """
                 weir:
                   cluster: { gateways: gateways.test., dns-server: "%s", refresh-interval: 100ms }
-                  reload: { watch: false }
                   faults: { enabled: true }
                   management:
                     token: operator-0123456789

@@ -237,7 +237,6 @@ class DnsInstancesIT {
     void operatorsDoNotWaitForTheDnsOfABackendThatAReloadAdds() throws Exception {
         TestGateway gateway = TestGateway.setup()
                 .weir("dns-server: \"" + dns.address() + '"')
-                .weir("reload: { watch: false }")
                 .backend("orders", servers.getFirst().uri())
                 .route(ROUTE, "orders")
                 .start();

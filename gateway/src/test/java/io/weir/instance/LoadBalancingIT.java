@@ -45,7 +45,6 @@ class LoadBalancingIT {
     private static String yaml(List<TestBackend> instances, String balancing) {
         return """
             weir:
-              reload: { watch: false }
               backends:
                 orders: { instances: [%s], bulkhead: { max-concurrent-calls: 64 }, load-balancing: %s }
             spring.cloud.gateway.server.webflux.routes:

@@ -71,7 +71,6 @@ class DiscoveryIT {
     void servesTheInstancesOfTheSimpleClientBehindALoadBalancedRoute() throws IOException {
         StringBuilder yaml = new StringBuilder("""
                 weir:
-                  reload: { watch: false }
                   backends:
                     orders: { discovery: orders-service, bulkhead: { max-concurrent-calls: 64 } }
                 spring.cloud.gateway.server.webflux.routes:

@@ -77,7 +77,6 @@ class ManagementReloadIT {
     private String yaml(int calls) {
         return """
                 weir:
-                  reload: { watch: false }
                   management: { token: %s }
                   backends:
                     orders:

@@ -48,7 +48,6 @@ class RateLimitIT extends OneBackendTests {
             }
         });
         gateway = TestGateway.setup()
-                .weir("reload: { watch: false }")
                 .weir("edge: { trusted-proxies: [127.0.0.1] }")
                 .backend("orders", backend.uri(), "deadline: 20s")
                 .route("address", "orders", "rate-limit: { permits: 3, period: 1h, burst: 2 }")

@@ -107,7 +107,6 @@ class CertificateRotationIT {
     private String yaml(String backend) {
         return """
                 weir:
-                  reload: { watch: false }
                   backends:
                     orders: { %s, deadline: 30s }
                 spring.cloud.gateway.server.webflux.routes:

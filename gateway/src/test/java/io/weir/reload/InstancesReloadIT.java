@@ -41,7 +41,6 @@ class InstancesReloadIT {
                 .collect(Collectors.joining(", "));
         return """
                 weir:
-                  reload: { watch: false }
                   backends:
                     orders: { instances: [%s], deadline: 1m, bulkhead: { max-concurrent-calls: 3, max-wait-duration: 1m }, circuit-breaker: { stall-duration: 1m }, recovery: { probe: caller } }
                 spring.cloud.gateway.server.webflux.routes:

@@ -147,7 +147,6 @@ class ManyReloadsIT {
         String visitor = visitor(i);
         return """
                 weir:
-                  reload: { watch: false }
                   backends:
                     orders:
                       uri: "%s"

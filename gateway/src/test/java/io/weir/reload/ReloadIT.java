@@ -123,7 +123,6 @@ class ReloadIT {
         String more = properties.length == 0 ? "" : ", " + String.join(", ", properties);
         return """
                 weir:
-                  reload: { watch: false }
                   backends:
                     %1$s: { uri: "%2$s"%3$s }
                 spring.cloud.gateway.server.webflux.routes:
@@ -266,7 +265,7 @@ class ReloadIT {
     @Door.Any
     void addsAndRemovesARoute(Door door) {
         String without = """
-                weir: { reload: { watch: false }, backends: { orders: { uri: "%s" } } }
+                weir: { backends: { orders: { uri: "%s" } } }
                 """.formatted(backend.uri());
 
         reloaded(without);
@@ -386,7 +385,6 @@ class ReloadIT {
     void choosesOnlyAmongExistingWeightedRoutes(boolean first) {
         String weighted = """
                 weir:
-                  reload: { watch: false }
                   backends: { orders: { uri: "%s" }, gone: { uri: "%s" } }
                 spring.cloud.gateway.server.webflux.routes:
                 """.formatted(backend.uri(), other.uri());

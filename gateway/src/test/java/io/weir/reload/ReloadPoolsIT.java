@@ -149,7 +149,6 @@ class ReloadPoolsIT {
     private static String yaml(String backend, String properties) {
         return """
                 weir:
-                  reload: { watch: false }
                   backends:
                     %1$s: { %2$s, deadline: 30s, circuit-breaker: { slow-call-duration-threshold: 30s } }
                 spring.cloud.gateway.server.webflux.routes:

@@ -24,7 +24,6 @@ import org.junit.jupiter.api.io.TempDir;
  * Repeated reloads under load lose no request. {@code perf/reload} measures the latency.
  */
 @Tag("full")
-@Tag("measurement")
 class ReloadUnderLoadIT {
 
     private static final int CALLERS = 8;
@@ -68,7 +67,7 @@ class ReloadUnderLoadIT {
     private static String yaml(TestBackend backend, int i) {
         return """
                 weir:
-                  reload: { quiet-period: 10ms }
+                  reload: { watch: true, quiet-period: 10ms }
                   backends:
                     orders:
                       uri: "%s"

@@ -102,7 +102,6 @@ class RotationUnderLoadIT {
         replace("ca.crt", ofBackend.getCertificatePEM());
         started = TestGateway.start("""
                 weir:
-                  reload: { watch: false }
                   backends:
                     orders: { uri: "https://127.0.0.1:%1$d", connection: { connect-timeout: 10s, ssl-bundle: ca }, deadline: 30s }
                 spring.cloud.gateway.server.webflux.routes:

@@ -76,7 +76,7 @@ class WatchIT {
     private static String yaml(int calls, String pollInterval) {
         return """
                 weir:
-                  reload: { poll-interval: %s, quiet-period: 50ms }
+                  reload: { watch: true, poll-interval: %s, quiet-period: 50ms }
                   backends:
                     orders: { uri: "%s", bulkhead: { max-concurrent-calls: %d } }
                 spring.cloud.gateway.server.webflux.routes:

@@ -250,6 +250,9 @@ public final class TestGateway implements AutoCloseable {
                 "0s",
                 "weir.drain.timeout",
                 "5s",
+                // Few tests change a file, and most of those reload at once.
+                "weir.reload.watch",
+                false,
                 "logging.level.root",
                 "WARN"));
         List<String> arguments =
