@@ -7,8 +7,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * Promises of scenarios that send much, or in which a late answer counts as a refusal: they run alone, after all
- * others.
+ * Promises of scenarios that send much, or in which a late answer counts as a refusal: they run alone,
+ * after all others.
  */
 @Tag("full")
 @Isolated
