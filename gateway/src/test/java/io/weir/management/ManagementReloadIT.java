@@ -184,7 +184,7 @@ class ManagementReloadIT {
 
         JsonNode written = property(config, "weir.backends.orders.bulkhead.max-concurrent-calls");
         assertThat(written.path("text").asString()).isEqualTo("4");
-        assertThat(written.path("origin").asString()).isEqualTo(gateway.file() + ":7");
+        assertThat(written.path("origin").asString()).isEqualTo(gateway.file() + ":6");
         JsonNode unset = property(config, "weir.backends.orders.deadline");
         assertThat(unset.path("text").asString()).isEqualTo("2s");
         assertThat(unset.path("origin").asString()).isEqualTo("default");
@@ -314,7 +314,7 @@ class ManagementReloadIT {
         assertThat(property(get("/actuator/weirconfig"), "weir.backends.orders.bulkhead.max-concurrent-calls")
                         .path("origin")
                         .asString())
-                .isEqualTo(gateway.file() + ":7");
+                .isEqualTo(gateway.file() + ":6");
     }
 
     @Test
