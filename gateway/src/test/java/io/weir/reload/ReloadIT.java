@@ -655,8 +655,8 @@ class ReloadIT {
 
         assertThat(change.problems()).hasSize(4);
         assertThat(change.problems().getFirst()).contains("gateway.yml:2", "dns-server: 127.0.0.1:99999");
-        assertThat(change.problems().get(1)).contains("gateway.yml:5", "did you mean max-concurrent-calls?");
-        assertThat(change.problems().get(2)).contains("gateway.yml:5", "deadline: 0ms");
+        assertThat(change.problems().get(1)).contains("gateway.yml:4", "did you mean max-concurrent-calls?");
+        assertThat(change.problems().get(2)).contains("gateway.yml:4", "deadline: 0ms");
         assertThat(change.problems().getLast()).contains("logging.levels", "did you mean level?");
         assertThat(gateway.backend("orders")).isSameAs(before);
         assertThat(gateway.bean(LiveConfiguration.class).history().lastRejected())
