@@ -179,7 +179,16 @@ final class Storm implements AutoCloseable {
     // ---------------------------------------------------------------- a wave
 
     /** Two events that meet in a phase. */
-    private record Meeting(Phase phase, Set<Event> pair) {}
+    private record Meeting(Phase phase, Set<Event> pair) {
+
+        /**
+         * Whether one exchange can be planned for it. Not while it connects: connections are opened one after
+         * the other, and many would not be in time.
+         */
+        boolean isOfOneExchange() {
+            return phase != Phase.CONNECTING && phase.own().containsAll(pair);
+        }
+    }
 
     /**
      * Runs waves until so many exchanges have started and, up to a bound, until nothing is missing.
@@ -199,11 +208,13 @@ final class Storm implements AutoCloseable {
             Collections.shuffle(kinds, Random.from(random));
         }
         int kind = kinds.removeLast();
+        List<Meeting> missing = missingMeetings();
+        boolean isOwnMissing = !missing.isEmpty() && missing.stream().allMatch(Meeting::isOfOneExchange);
         Set<Event> eventsOfAll = EnumSet.noneOf(Event.class);
-        if ((kind & 1) != 0) {
+        if ((kind & 1) != 0 && !isOwnMissing) {
             eventsOfAll.add(Event.RESIZE);
         }
-        if ((kind & 2) != 0) {
+        if ((kind & 2) != 0 && !isOwnMissing) {
             eventsOfAll.add(Event.SHUTDOWN);
         }
         Set<Event> handshakeEvents = EnumSet.noneOf(Event.class);
@@ -295,8 +306,7 @@ final class Storm implements AutoCloseable {
         List<Meeting> sought = eventsOfAll.isEmpty() && random.nextBoolean() ? missingMeetings() : List.of();
         if (!sought.isEmpty()) {
             Meeting meeting = sought.get(random.nextInt(sought.size()));
-            // Connections are opened one after the other, and many would not be in time.
-            if (meeting.phase != Phase.CONNECTING && meeting.phase.own().containsAll(meeting.pair)) {
+            if (meeting.isOfOneExchange()) {
                 return new StormPlan(id, door, meeting.phase, meeting.pair, moment, random);
             }
         }

@@ -20,7 +20,7 @@ import org.slf4j.LoggerFactory;
  * may be lost or held, no caller may get the answer to another request or take a broken answer for a complete
  * one, and each exchange must end for one of its events. The test runs up to ten times as many
  * exchanges until every possible event has occurred in every phase, in the full tier until every possible
- * pair of events has met there: half of the exchanges that no event of all hits seek a missing pair.
+ * pair of events has met there. Half of the exchanges that no event of all hits seek a missing pair.
  *
  * <p>{@code -Dstorm.seed=} repeats the random choices; {@code -Dstorm.exchanges=} changes their number.
  */
