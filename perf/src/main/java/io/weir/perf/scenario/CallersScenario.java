@@ -62,7 +62,7 @@ record CallersScenario(Scenario.Options options) {
     /** Readers come back after a while: they are slow, and do not flood the backend with requests. */
     private static final Duration BACK = Duration.ofSeconds(30);
 
-    /** Only connections that do not end cost it. */
+    /** The longest wait for connections to end. */
     private static final Duration PATIENCE = Duration.ofSeconds(20);
 
     private static final double SLOWER = 1.5;
@@ -105,9 +105,9 @@ record CallersScenario(Scenario.Options options) {
             return during.sentBetween(began + (end - began) * 3 / 5, Long.MAX_VALUE);
         }
 
-        /** The ended connections of the kind of which the fewest have ended. */
+        /** The ended ones of the connections with which a kind began: of the kind with the fewest. */
         long ended() {
-            return counts.stream().mapToLong(Counts::ended).min().orElse(0);
+            return counts.stream().mapToLong(Counts::endedFirst).min().orElse(0);
         }
 
         double longestSeconds() {
@@ -302,13 +302,13 @@ record CallersScenario(Scenario.Options options) {
         ended(front.promises.of("one caller, floods of HTTP/2: "), measured, count, 1, 3);
     }
 
-    /** As many connections of each kind have ended as the attack began with, each at its time. */
+    /** All connections have ended with which each kind began, each at its time. */
     private void ended(PromiseTable promises, Measured measured, int count, double seconds, double most) {
         promises.add(
                 "connections ended",
-                "at least %d, after about %.0f s".formatted(count, seconds),
+                "the first %d, after about %.0f s".formatted(count, seconds),
                 "%d, longest %.1f s".formatted(measured.ended(), measured.longestSeconds()),
-                measured.ended() >= count && (options.quick() || measured.longestSeconds() <= most));
+                measured.ended() == count && (options.quick() || measured.longestSeconds() <= most));
     }
 
     private static Behaviour flood(byte[] first, byte... frame) {
@@ -341,9 +341,9 @@ record CallersScenario(Scenario.Options options) {
     // ---------------------------------------------------------------- measurement
 
     /**
-     * Attacks.
+     * Measures the others before and during an attack.
      *
-     * @param ended the connections of each kind that end before the attack does
+     * @param ended the connections with which each kind begins, if the attack lasts until they end; or 0
      */
     private Measured measure(
             Front front, boolean withMemory, OpenLoad others, int ended, Supplier<List<RawCallers>> attack)
@@ -387,7 +387,7 @@ record CallersScenario(Scenario.Options options) {
     /** The gateway of a busy machine ends connections late. */
     private static void awaitEnded(List<RawCallers> callers, int count) throws InterruptedException {
         long end = System.nanoTime() + PATIENCE.toNanos();
-        while (callers.stream().anyMatch(one -> one.counts().ended() < count) && System.nanoTime() - end < 0) {
+        while (callers.stream().anyMatch(one -> one.counts().endedFirst() < count) && System.nanoTime() - end < 0) {
             Thread.sleep(100);
         }
     }

@@ -63,14 +63,20 @@ final class RawCallers implements AutoCloseable {
         }
     }
 
-    /** An open connection, and the task of its intervals. */
-    private record Connection(long openedAt, Future<?> intervals) {}
+    /**
+     * An open connection.
+     *
+     * @param intervals the task of its intervals
+     * @param isFirst whether it is one of those with which the callers began
+     */
+    private record Connection(long openedAt, Future<?> intervals, boolean isFirst) {}
 
     /**
      * What has happened so far.
      *
      * @param open the connections that are open now
      * @param ended the connections that the server has ended
+     * @param endedFirst those of them with which the callers began
      * @param failed the connections that were not established
      * @param sent how often a connection has sent the bytes of an interval
      * @param unsent how often it could not, since the server did not read
@@ -80,6 +86,7 @@ final class RawCallers implements AutoCloseable {
     record Counts(
             int open,
             long ended,
+            long endedFirst,
             long failed,
             long sent,
             long unsent,
@@ -91,15 +98,19 @@ final class RawCallers implements AutoCloseable {
     private final Bootstrap bootstrap;
     private final Map<Channel, Connection> open = new HashMap<>();
     private final Map<String, Long> answers = new TreeMap<>();
+    private final int connections;
+    private long established;
     private long ended;
+    private long endedFirst;
     private long failed;
     private long sent;
     private long unsent;
     private long longestNanos;
     private boolean isClosing;
 
-    private RawCallers(int port, Behaviour behaviour) {
+    private RawCallers(int port, Behaviour behaviour, int connections) {
         this.behaviour = behaviour;
+        this.connections = connections;
         this.bootstrap = new Bootstrap()
                 .group(loop)
                 .channel(NioSocketChannel.class)
@@ -120,7 +131,7 @@ final class RawCallers implements AutoCloseable {
 
     /** Opens connections at a rate per second. */
     static RawCallers start(int port, Behaviour behaviour, int connections, int perSecond) {
-        RawCallers callers = new RawCallers(port, behaviour);
+        RawCallers callers = new RawCallers(port, behaviour, connections);
         for (int i = 0; i < connections; i++) {
             long due = i * (TimeUnit.SECONDS.toNanos(1) / perSecond);
             callers.loop.schedule(callers::connect, due, TimeUnit.NANOSECONDS);
@@ -133,7 +144,8 @@ final class RawCallers implements AutoCloseable {
             long longest = open.values().stream()
                     .mapToLong(one -> System.nanoTime() - one.openedAt)
                     .reduce(longestNanos, Math::max);
-            return new Counts(open.size(), ended, failed, sent, unsent, new TreeMap<>(answers), longest / 1e9);
+            return new Counts(
+                    open.size(), ended, endedFirst, failed, sent, unsent, new TreeMap<>(answers), longest / 1e9);
         });
     }
 
@@ -210,7 +222,7 @@ final class RawCallers implements AutoCloseable {
             Future<?> intervals = behaviour.next.isReadable() || !behaviour.isReading
                     ? loop.scheduleAtFixedRate(() -> act(channel), phase, interval, TimeUnit.NANOSECONDS)
                     : loop.next().newSucceededFuture(0);
-            open.put(channel, new Connection(System.nanoTime(), intervals));
+            open.put(channel, new Connection(System.nanoTime(), intervals, established++ < connections));
             send(channel, behaviour.first);
         }
 
@@ -242,6 +254,9 @@ final class RawCallers implements AutoCloseable {
             }
             if (!isClosing) {
                 ended++;
+                if (connection != null && connection.isFirst) {
+                    endedFirst++;
+                }
                 connectLater();
             }
         }

@@ -15,7 +15,7 @@ import org.springframework.util.FileSystemUtils;
 /** The built gateway, extracted, with an AOT cache: it starts in a third of the time. */
 final class CachedGateway {
 
-    static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
+    private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
 
     /** The built gateway. */
     static final Path BUILT = ROOT.resolve("gateway/target/weir-gateway.jar");
