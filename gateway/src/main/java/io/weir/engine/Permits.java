@@ -29,8 +29,8 @@ import org.jspecify.annotations.Nullable;
  * </pre>
  *
  * <p>{@link #release} gives back what is held at that moment, whatever ends the call: an answer, a deadline,
- * a caller who leaves. A second release does nothing. A permit that the breaker has given back meanwhile is
- * not given back again: its generation says so.
+ * a caller who leaves. A second release does nothing. A breaker that opens gives back the permits of all
+ * calls in flight, and ends their generation; the release of such a call skips the permit.
  *
  * <p>Concurrency: confined to the exchange's event loop.
  */

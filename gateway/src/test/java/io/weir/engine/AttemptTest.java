@@ -494,10 +494,7 @@ class AttemptTest {
     void isAFailureAlsoIfTheGatewaysProcessorIsThrottled() {
         fixture.withMeasuredPauses().start();
         fixture.attempt().connects();
-        for (Duration left = ExchangeFixture.DEADLINE; left.isPositive(); left = left.minusMillis(500)) {
-            fixture.pause(Duration.ofMillis(100));
-            fixture.advance(Duration.ofMillis(400));
-        }
+        fixture.passDeadlineThrottled();
 
         fixture.assertEndedCleanly();
         assertThat(fixture.outcome()).isEqualTo("deadline-exceeded 504");

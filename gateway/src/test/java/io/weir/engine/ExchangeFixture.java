@@ -495,6 +495,14 @@ final class ExchangeFixture {
         channel.runPendingTasks();
     }
 
+    /** The deadline passes while the gateway's processor is throttled: 100 ms of each 500 ms. */
+    void passDeadlineThrottled() {
+        for (Duration left = DEADLINE; left.isPositive(); left = left.minusMillis(500)) {
+            pause(Duration.ofMillis(100));
+            advance(Duration.ofMillis(400));
+        }
+    }
+
     /**
      * Records enough calls of this duration for the route's usual time.
      *

@@ -113,10 +113,7 @@ class LimitSamplesTest {
     void aDeadlineThatPassesWhileTheGatewaysProcessorIsThrottledIsASign() {
         fixture.withMeasuredPauses().start();
         fixture.attempt().connects();
-        for (Duration left = ExchangeFixture.DEADLINE; left.isPositive(); left = left.minusMillis(500)) {
-            fixture.pause(Duration.ofMillis(100));
-            fixture.advance(Duration.ofMillis(400));
-        }
+        fixture.passDeadlineThrottled();
 
         fixture.assertEndedCleanly();
         assertThat(fixture.limit.ended).containsExactly(Evidence.TIMED_OUT);

@@ -226,9 +226,12 @@ final class Storm implements AutoCloseable {
         }
         connectionEvents = handshakeEvents;
         moment = System.nanoTime() + lead;
+        List<Meeting> sought = eventsOfAll.isEmpty()
+                ? missing.stream().filter(Meeting::isOfOneExchange).toList()
+                : List.of();
         List<StormPlan> wave = new ArrayList<>();
         for (int i = 0; i < size - MisbehavingBackends.WAVE; i++) {
-            StormPlan plan = draw(started++, eventsOfAll);
+            StormPlan plan = draw(started++, eventsOfAll, sought);
             plans.put(plan.id, plan);
             wave.add(plan);
         }
@@ -301,14 +304,11 @@ final class Storm implements AutoCloseable {
         return wave.stream().filter(plan -> plan.phase == Phase.FLUSHING).allMatch(plan -> plan.reached);
     }
 
-    private StormPlan draw(int id, Set<Event> eventsOfAll) {
+    private StormPlan draw(int id, Set<Event> eventsOfAll, List<Meeting> sought) {
         Door door = random.nextBoolean() ? Door.COMPILED : Door.GENERAL;
-        List<Meeting> sought = eventsOfAll.isEmpty() && random.nextBoolean() ? missingMeetings() : List.of();
-        if (!sought.isEmpty()) {
+        if (!sought.isEmpty() && random.nextBoolean()) {
             Meeting meeting = sought.get(random.nextInt(sought.size()));
-            if (meeting.isOfOneExchange()) {
-                return new StormPlan(id, door, meeting.phase, meeting.pair, moment, random);
-            }
+            return new StormPlan(id, door, meeting.phase, meeting.pair, moment, random);
         }
         Phase phase = PHASES.get(random.nextInt(PHASES.size()));
         Set<Event> events = EnumSet.copyOf(phase.own());
