@@ -2,17 +2,15 @@ package io.weir;
 
 import io.github.resilience4j.bulkhead.BulkheadRegistry;
 import io.github.resilience4j.circuitbreaker.CircuitBreakerRegistry;
-import io.netty.handler.ssl.SslContext;
-import io.netty.handler.ssl.SslContextBuilder;
 import io.weir.cluster.ClusterProperties;
 import io.weir.cluster.GatewayCount;
 import io.weir.cluster.Membership;
 import io.weir.config.WeirProperties;
 import io.weir.edge.OpenFiles;
+import io.weir.edge.TlsEngine;
 import io.weir.engine.Engine;
 import io.weir.instance.ConnectionFiles;
 import io.weir.instance.DnsLookup;
-import io.weir.instance.UpstreamProtocol;
 import io.weir.live.AddressSources;
 import io.weir.live.BackendFactory;
 import io.weir.live.LiveBackends;
@@ -24,10 +22,8 @@ import io.weir.metrics.ClusterMeters;
 import io.weir.metrics.MeterBook;
 import java.util.Objects;
 import java.util.concurrent.ThreadLocalRandom;
-import javax.net.ssl.SSLException;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
-import org.springframework.boot.ssl.SslBundle;
 import org.springframework.boot.ssl.SslBundles;
 import org.springframework.cloud.client.discovery.ReactiveDiscoveryClient;
 import org.springframework.cloud.client.discovery.event.HeartbeatEvent;
@@ -50,11 +46,12 @@ class BackendConfiguration {
     }
 
     @Bean
-    PoolFactory poolFactory(ReactorResourceFactory resources, SslBundles bundles, WeirProperties properties) {
+    PoolFactory poolFactory(
+            ReactorResourceFactory resources, SslBundles bundles, TlsEngine engine, WeirProperties properties) {
         OpenFiles files = OpenFiles.ofProcess();
         return new PoolFactory(
                 resources.getLoopResources(),
-                (bundle, protocol) -> sslContext(bundles.getBundle(bundle), protocol),
+                new BackendTls(bundles, engine)::context,
                 bundles::getBundle,
                 new ConnectionFiles(files.backends(properties.edge()), files.limit(), System::nanoTime));
     }
@@ -121,16 +118,5 @@ class BackendConfiguration {
                 new GatewayCount(Objects.requireNonNull(cluster.gateways()), cluster, backends::divideAmong);
         ClusterMeters.show(meterBook, count::gateways, count::failures);
         return count;
-    }
-
-    private static SslContext sslContext(SslBundle bundle, UpstreamProtocol protocol) {
-        try {
-            return protocol.offeredBy(SslContextBuilder.forClient())
-                    .keyManager(bundle.getManagers().getKeyManagerFactory())
-                    .trustManager(bundle.getManagers().getTrustManagerFactory())
-                    .build();
-        } catch (SSLException e) {
-            throw new IllegalStateException("unusable SSL bundle: " + e.getMessage(), e);
-        }
     }
 }

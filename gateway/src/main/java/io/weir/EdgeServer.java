@@ -3,12 +3,16 @@ package io.weir;
 import io.weir.door.FrontDoor;
 import io.weir.edge.ConnectionRegistry;
 import io.weir.edge.EdgeServerCustomizer;
+import io.weir.edge.ServerTls;
+import io.weir.edge.TlsEngine;
+import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.reactor.netty.NettyReactiveWebServerFactory;
 import org.springframework.boot.ssl.SslBundles;
 import org.springframework.boot.web.server.Http2;
 import org.springframework.boot.web.server.Ssl;
 import org.springframework.boot.web.server.WebServerFactoryCustomizer;
+import reactor.netty.resources.LoopResources;
 
 /**
  * Adds the edge's guards and the front door's screening to the gateway's own server.
@@ -16,14 +20,24 @@ import org.springframework.boot.web.server.WebServerFactoryCustomizer;
  * <p>This class customizes the server's factory, which the management port's context does not inherit. A bean
  * of type {@code NettyServerCustomizer} would guard the management port too.
  */
-final class EdgeServer implements WebServerFactoryCustomizer<NettyReactiveWebServerFactory> {
+final class EdgeServer implements WebServerFactoryCustomizer<NettyReactiveWebServerFactory>, AutoCloseable {
 
     private final EdgeServerCustomizer edge;
     private final SslBundles sslBundles;
+    private final TlsEngine engine;
+    private final LoopResources loops;
     private final ObjectProvider<FrontDoor> door;
+    private @Nullable ServerTls tls;
 
-    EdgeServer(EdgeServerCustomizer edge, SslBundles sslBundles, ObjectProvider<FrontDoor> door) {
+    EdgeServer(
+            EdgeServerCustomizer edge,
+            SslBundles sslBundles,
+            TlsEngine engine,
+            LoopResources loops,
+            ObjectProvider<FrontDoor> door) {
         this.edge = edge;
+        this.engine = engine;
+        this.loops = loops;
         this.sslBundles = sslBundles;
         this.door = door;
     }
@@ -33,6 +47,14 @@ final class EdgeServer implements WebServerFactoryCustomizer<NettyReactiveWebSer
         return edge.connections();
     }
 
+    /** Releases the certificates. Spring calls it after the server has stopped. */
+    @Override
+    public void close() {
+        if (tls != null) {
+            tls.close();
+        }
+    }
+
     @Override
     public void customize(NettyReactiveWebServerFactory factory) {
         Ssl ssl = factory.getSsl();
@@ -40,11 +62,16 @@ final class EdgeServer implements WebServerFactoryCustomizer<NettyReactiveWebSer
             if (ssl.getBundle() == null && ssl.getCiphers() == null) {
                 ssl.setCiphers(CipherSuites.DEFAULT.toArray(String[]::new));
             }
-            factory.setSslBundles(CipherSuites.byDefault(sslBundles));
             Http2 http2 = factory.getHttp2();
-            if (http2 == null || !http2.isEnabled()) {
+            boolean speaksHttp2 = http2 != null && http2.isEnabled();
+            if (!speaksHttp2) {
                 edge.refuseHttp2();
             }
+            ServerTls own = ServerTls.of(engine, ssl, CipherSuites.byDefault(sslBundles), speaksHttp2, loops);
+            tls = own;
+            factory.addServerCustomizers(own);
+            // In place of Spring Boot's TLS.
+            factory.setSsl(null);
         }
         factory.addServerCustomizers(edge);
         // Before Spring Boot's own handler. The door needs beans that need the server.

@@ -6,6 +6,7 @@ import io.weir.dashboard.LiveFeed;
 import io.weir.dashboard.RefusedConfiguration;
 import io.weir.door.LiveRoutes;
 import io.weir.door.RouteView;
+import io.weir.edge.TlsEngine;
 import io.weir.engine.Backend;
 import io.weir.faults.InjectedFault;
 import io.weir.faults.InjectedFaults;
@@ -116,8 +117,13 @@ class ManagementConfiguration {
 
     @Bean
     WeirEndpoint weirEndpoint(
-            Gateway gateway, GatewayState state, LiveConfiguration configuration, OperatorSwitches switches) {
-        return new WeirEndpoint(gateway, state.engine(), state.guard(), state.drain(), configuration, switches);
+            Gateway gateway,
+            GatewayState state,
+            LiveConfiguration configuration,
+            OperatorSwitches switches,
+            TlsEngine tlsEngine) {
+        return new WeirEndpoint(
+                gateway, state.engine(), state.guard(), state.drain(), configuration, switches, tlsEngine.word());
     }
 
     /** Replaces Spring Boot's own contributor, which is absent in classes that Maven has not built. */

@@ -10,6 +10,7 @@ import io.weir.accesslog.QueuedLog;
 import io.weir.config.WeirProperties;
 import io.weir.config.check.BuildVersion;
 import io.weir.edge.ClientLimits;
+import io.weir.edge.TlsEngine;
 import io.weir.engine.Engine;
 import io.weir.live.RouteRecorders;
 import io.weir.management.EventRings;
@@ -58,9 +59,10 @@ class ObservationConfiguration {
     }
 
     @Bean
-    MeterBook meterBook(MeterRegistry registry, ObjectProvider<QueuedLog> log) {
+    MeterBook meterBook(MeterRegistry registry, TlsEngine engine, ObjectProvider<QueuedLog> log) {
         MeterBook meterBook = new MeterBook(registry);
-        BuildMeters.show(meterBook, BuildVersion.current(), System.getProperty("java.version", "unknown"));
+        BuildMeters.show(
+                meterBook, BuildVersion.current(), System.getProperty("java.version", "unknown"), engine.word());
         log.ifAvailable(queued -> LogMeters.show(meterBook, queued::dropped));
         return meterBook;
     }

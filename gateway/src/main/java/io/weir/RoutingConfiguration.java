@@ -343,12 +343,15 @@ class RoutingConfiguration {
             EdgeRecorder recorder,
             OverloadGuard guard,
             SslBundles sslBundles,
+            ReactorResourceFactory resources,
             ObjectProvider<LiveRoutes> routes,
             ObjectProvider<FrontDoor> door) {
         GatewayShedding shedding = new GatewayShedding(guard, routes, PriorityHeader.of(properties.edge(), recorder));
         return new EdgeServer(
                 new EdgeServerCustomizer(properties.edge(), drain, clients, recorder, shedding, OpenFiles.ofProcess()),
                 sslBundles,
+                properties.edge().tlsEngine(),
+                resources.getLoopResources(),
                 door);
     }
 

@@ -1,5 +1,7 @@
 package io.weir;
 
+import io.weir.config.WeirProperties;
+import io.weir.edge.TlsEngine;
 import io.weir.metrics.CertificateMeters;
 import io.weir.metrics.MeterBook;
 import io.weir.reload.BundleSource;
@@ -9,6 +11,8 @@ import io.weir.reload.TlsBundles;
 import java.time.InstantSource;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.actuate.autoconfigure.web.server.ManagementServerProperties;
 import org.springframework.boot.autoconfigure.ssl.SslBundleRegistrar;
@@ -27,12 +31,29 @@ import org.springframework.core.io.ResourceLoader;
 @EnableConfigurationProperties(SslProperties.class)
 class TlsConfiguration {
 
+    private static final Logger log = LoggerFactory.getLogger(TlsConfiguration.class);
+
     /** The configured bundles. A type of its own, because Spring collects beans for a list. */
     record Sources(List<BundleSource> bundles) {}
 
     @Bean
     Sources bundleSources(SslProperties properties, ResourceLoader loader) {
         return new Sources(BundleSource.of(properties.getBundle(), ApplicationResourceLoader.get(loader)));
+    }
+
+    /** The engine in use; the log names it. */
+    @Bean
+    TlsEngine tlsEngine(WeirProperties properties) {
+        TlsEngine configured = properties.edge().tlsEngine();
+        TlsEngine engine = configured.inUse();
+        if (engine == TlsEngine.OPENSSL) {
+            log.info("TLS engine: BoringSSL");
+        } else if (configured == TlsEngine.JDK) {
+            log.info("TLS engine: the JDK's, as configured");
+        } else {
+            log.warn("TLS engine: the JDK's; the library of BoringSSL does not load: {}", TlsEngine.loadFailure());
+        }
+        return engine;
     }
 
     @Bean

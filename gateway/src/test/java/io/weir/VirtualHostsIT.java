@@ -29,6 +29,7 @@ import javax.net.ssl.SSLSocket;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
@@ -39,6 +40,7 @@ import tools.jackson.databind.JsonNode;
 
 /** One port with certificates for several hosts, and a port without TLS that redirects to it. */
 @ExtendWith(Leaks.class)
+@Tag("tls")
 class VirtualHostsIT {
 
     private static final String BALANCER = "127.0.0.3";

@@ -87,6 +87,12 @@ import org.springframework.util.unit.DataSize;
  * @param compressionMemory limit on the memory, outside the heap, of all answers that are being compressed
  *     ({@code weir.routes.<id>.compression}); 1MB to 1TB; each takes 272 KB. Above it, further answers are
  *     not compressed.
+ * @param tlsEngine the implementation of TLS, for callers and for backends. {@code auto}: BoringSSL where its
+ *     library loads (Linux on x86-64 and arm64, with glibc), else the JDK's. {@code openssl}: BoringSSL, or
+ *     no start. {@code jdk}: the JDK's. With {@code auto}, the JDK's also serves a certificate whose rules
+ *     BoringSSL cannot keep: some but not all cipher suites of TLS 1.3, a suite that it does not have, a
+ *     version before TLS 1.2, a store with keys of several types, or a key that is neither RSA nor EC, or in
+ *     a PKCS#11 device. The log names the engine at the start.
  */
 public record EdgeProperties(
         @DefaultValue("20000") @Min(1) @Max(10_000_000) int maxConnections,
@@ -126,7 +132,8 @@ public record EdgeProperties(
         @DefaultValue("false") boolean securityHeaders,
         @Nullable @Min(0) @Max(65_535) Integer redirectPort,
         @Nullable @Min(1) @Max(65_535) Integer redirectToPort,
-        @DefaultValue("64MB") @Min(1 << 20) @Max(1L << 40) DataSize compressionMemory) {
+        @DefaultValue("64MB") @Min(1 << 20) @Max(1L << 40) DataSize compressionMemory,
+        @DefaultValue("auto") TlsEngine tlsEngine) {
 
     private static final int REDIRECT_DIVISOR = 10;
 

@@ -35,6 +35,15 @@
  *       header is read from those networks only. See {@link io.weir.edge.ProxyHeaderHandler}.
  * </ul>
  *
+ * <h2>The engine of TLS</h2>
+ *
+ * A full handshake with the JDK's engine costs several times as much as with BoringSSL, so a crowd that
+ * reconnects is an outage that the gateway makes itself. {@link io.weir.edge.TlsEngine} chooses, and
+ * {@link io.weir.edge.ServerTls} takes the place of Spring Boot's TLS: that leaves native contexts to the
+ * garbage collector, and cannot choose. Contexts to backends are left to it, too: a connection attempt may
+ * begin long after its pool was retired, and pools are few. The operating system's OpenSSL was rejected: its
+ * version, and so its flaws, would differ from server to server.
+ *
  * <h2>Pipelines</h2>
  *
  * <pre>

@@ -2,6 +2,7 @@ package io.weir.fleet;
 
 import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslContextBuilder;
+import io.netty.handler.ssl.SslProvider;
 import java.util.function.Supplier;
 import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
@@ -46,6 +47,7 @@ public final class PeerTls {
     private static SslContext context(SslBundle bundle) {
         try {
             return SslContextBuilder.forClient()
+                    .sslProvider(SslProvider.JDK)
                     .keyManager(bundle.getManagers().getKeyManagerFactory())
                     .trustManager(bundle.getManagers().getTrustManagerFactory())
                     .endpointIdentificationAlgorithm("HTTPS")

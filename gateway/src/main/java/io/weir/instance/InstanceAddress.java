@@ -68,7 +68,8 @@ public record InstanceAddress(URI uri, int weight, @Nullable InetAddress resolve
         }
     }
 
-    boolean isSecure() {
+    /** Whether connections use TLS. */
+    public boolean isSecure() {
         return "https".equals(uri.getScheme().toLowerCase(Locale.ROOT));
     }
 

@@ -6,7 +6,6 @@ import io.netty.handler.codec.http.HttpDecoderConfig;
 import io.netty.handler.codec.http2.DefaultHttp2WindowUpdateFrame;
 import io.netty.handler.codec.http2.Http2CodecUtil;
 import io.netty.handler.ssl.SslContext;
-import io.netty.handler.ssl.SslContextBuilder;
 import io.netty.resolver.AddressResolverGroup;
 import io.netty.util.AttributeKey;
 import java.net.InetSocketAddress;
@@ -15,7 +14,6 @@ import java.time.Duration;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
-import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 import reactor.netty.NettyPipeline;
@@ -64,8 +62,7 @@ public final class Pool {
      * @param name the backend's name
      * @param uri the backend's address
      * @param permits the calls and streams that may be under way at once
-     * @param tls for an {@code https} backend, with the protocol {@linkplain UpstreamProtocol#offeredBy
-     *     offered}; null: the JVM's trust store is used
+     * @param tls with the protocol {@linkplain UpstreamProtocol#offeredBy offered}; null: without TLS
      * @param loops the event loops, shared with the server
      */
     public Pool(
@@ -132,7 +129,6 @@ public final class Pool {
         }
         this.provider = connections.build();
         files.poolOpened();
-        boolean secure = target.isSecure();
         InetSocketAddress address = target.socketAddress();
         int connectMillis = Math.toIntExact(properties.connectTimeout().toMillis());
         HttpClient configured = HttpClient.create(provider)
@@ -141,7 +137,7 @@ public final class Pool {
                 .disableRetry(true)
                 .option(ChannelOption.CONNECT_TIMEOUT_MILLIS, connectMillis)
                 .option(ChannelOption.TCP_NODELAY, true)
-                .protocol(protocol(protocol, secure))
+                .protocol(protocol(protocol, tls != null))
                 .doOnChannelInit((observer, channel, remote) -> {
                     if (protocol == UpstreamProtocol.HTTP1) {
                         AnswerDecoder.install(channel, DECODER.clone(), violations);
@@ -161,7 +157,7 @@ public final class Pool {
         } else if (resolver != null) {
             configured = configured.resolver(resolver);
         }
-        this.client = secure ? secured(configured, tls == null ? tls(protocol) : tls, properties) : configured;
+        this.client = tls == null ? configured : secured(configured, tls, properties);
     }
 
     /** Installs the corrections of the answer on the channel of an HTTP/2 request. */
@@ -199,17 +195,6 @@ public final class Pool {
                 ? properties.connectTimeout()
                 : MIN_TLS_TIMEOUT;
         return client.secure(spec -> spec.sslContext(tls).handshakeTimeout(longer));
-    }
-
-    /** The TLS context with the JVM's trust store. */
-    private static SslContext tls(UpstreamProtocol protocol) {
-        try {
-            return protocol == UpstreamProtocol.HTTP1
-                    ? reactor.netty.tcp.SslProvider.defaultClientProvider().getSslContext()
-                    : protocol.offeredBy(SslContextBuilder.forClient()).build();
-        } catch (SSLException e) {
-            throw new IllegalStateException("unusable TLS of the JVM: " + e.getMessage(), e);
-        }
     }
 
     /** The client. Each request through it uses one connection of this pool. */

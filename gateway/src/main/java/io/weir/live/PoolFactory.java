@@ -11,7 +11,6 @@ import io.weir.instance.Violations;
 import io.weir.limit.QueueingBulkhead;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -21,26 +20,33 @@ import reactor.netty.resources.LoopResources;
 public final class PoolFactory {
 
     private final LoopResources loops;
-    private final BiFunction<String, UpstreamProtocol, SslContext> sslContexts;
+    private final SslContexts sslContexts;
     private final Function<String, Object> sslBundles;
     private final ConnectionFiles files;
     /** By the backend's name: a backend's pools come and go, and its counts stay. */
     private final Map<String, Violations> violations = new ConcurrentHashMap<>();
 
+    /** Creates TLS contexts. */
+    public interface SslContexts {
+
+        /**
+         * The TLS context of connections to a backend.
+         *
+         * @param bundle the name of an SSL bundle; null: the JVM's trust store is used
+         */
+        SslContext create(@Nullable String bundle, UpstreamProtocol protocol);
+    }
+
     /**
      * A factory.
      *
      * @param loops the event loops, shared with the server
-     * @param sslContexts creates the TLS context of an SSL bundle, by the bundle's name and the backend's
-     *     protocol
+     * @param sslContexts creates TLS contexts
      * @param sslBundles finds the present SSL bundle of a name, which is another object after each rotation
      * @param files the files for the connections of all pools
      */
     public PoolFactory(
-            LoopResources loops,
-            BiFunction<String, UpstreamProtocol, SslContext> sslContexts,
-            Function<String, Object> sslBundles,
-            ConnectionFiles files) {
+            LoopResources loops, SslContexts sslContexts, Function<String, Object> sslBundles, ConnectionFiles files) {
         this.loops = loops;
         this.sslContexts = sslContexts;
         this.sslBundles = sslBundles;
@@ -49,8 +55,10 @@ public final class PoolFactory {
 
     /** A pool without connections yet. */
     Pool create(String name, BackendProperties properties, InstanceAddress address) {
-        String bundle = properties.connection().sslBundle();
-        @Nullable SslContext tls = bundle == null ? null : sslContexts.apply(bundle, properties.protocol());
+        @Nullable
+        SslContext tls = address.isSecure()
+                ? sslContexts.create(properties.connection().sslBundle(), properties.protocol())
+                : null;
         return new Pool(
                 name,
                 address,

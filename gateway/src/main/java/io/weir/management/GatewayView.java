@@ -16,13 +16,15 @@ import java.util.Map;
  * @param routes the routes, in the order in which they are matched
  * @param faults the injected faults that are active, the oldest first
  * @param configuration the configuration in force
+ * @param tlsEngine the engine of TLS in use: {@code boringssl} or {@code jdk}
  */
 public record GatewayView(
         Status gateway,
         Map<String, BackendView> backends,
         Collection<RouteState> routes,
         List<FaultView> faults,
-        ConfigurationState configuration) {
+        ConfigurationState configuration,
+        String tlsEngine) {
 
     private static final double NANOS_PER_MILLI = 1e6;
 

@@ -2,6 +2,8 @@ package io.weir.management;
 
 import io.weir.edge.DateHandler;
 import io.weir.edge.EdgeServerCustomizer;
+import io.weir.edge.ServerTls;
+import io.weir.edge.TlsEngine;
 import org.springframework.boot.actuate.autoconfigure.endpoint.web.WebEndpointProperties;
 import org.springframework.boot.actuate.autoconfigure.web.server.ConditionalOnManagementPort;
 import org.springframework.boot.actuate.autoconfigure.web.server.ManagementPortType;
@@ -12,6 +14,7 @@ import org.springframework.boot.web.server.Ssl;
 import org.springframework.boot.web.server.WebServerFactoryCustomizer;
 import org.springframework.context.annotation.Bean;
 import org.springframework.core.env.Environment;
+import org.springframework.http.client.ReactorResourceFactory;
 import org.springframework.web.server.WebFilter;
 import reactor.netty.http.HttpProtocol;
 
@@ -37,20 +40,30 @@ public class ManagementGuardConfiguration {
     /**
      * Guards the connections as those of callers, with limits of their own. Declines upgrades to HTTP/2 in
      * clear text: Reactor Netty would have to hold the whole request first, and answers 413 if it has a body.
-     * The JDK's client offers the upgrade with each request. Over TLS the port speaks HTTP/2.
+     * The JDK's client offers the upgrade with each request. Over TLS the port speaks HTTP/2, with the JDK's
+     * engine: it has few connections.
      */
     @Bean
     @ConditionalOnManagementPort(ManagementPortType.DIFFERENT)
-    static WebServerFactoryCustomizer<NettyReactiveWebServerFactory> managementProtocol() {
+    static WebServerFactoryCustomizer<NettyReactiveWebServerFactory> managementProtocol(
+            ReactorResourceFactory resources) {
         return factory -> {
             EdgeServerCustomizer edge = EdgeServerCustomizer.ofManagement();
             factory.addServerCustomizers(edge, DateHandler::addTo);
             Http2 http2 = factory.getHttp2();
-            if (!Ssl.isEnabled(factory.getSsl())) {
+            boolean speaksHttp2 = http2 != null && http2.isEnabled();
+            Ssl ssl = factory.getSsl();
+            if (!Ssl.isEnabled(ssl)) {
                 factory.addServerCustomizers(server -> server.protocol(HttpProtocol.HTTP11));
-            } else if (http2 == null || !http2.isEnabled()) {
+                return;
+            }
+            if (!speaksHttp2) {
                 edge.refuseHttp2();
             }
+            // In place of Spring Boot's TLS, which would take another engine.
+            factory.addServerCustomizers(ServerTls.of(
+                    TlsEngine.JDK, ssl, factory.getSslBundles(), speaksHttp2, resources.getLoopResources()));
+            factory.setSsl(null);
         };
     }
 }

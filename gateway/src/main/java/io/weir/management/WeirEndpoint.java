@@ -56,6 +56,7 @@ public class WeirEndpoint {
     private final Drain drain;
     private final OperatorChanges changes;
     private final OperatorSwitches switches;
+    private final String tlsEngine;
 
     /** The names of the parameters of the write operation, besides the limits. */
     static final Set<String> PARAMETERS = Set.of("backend", "breaker", "instance", "action", "duration");
@@ -67,7 +68,9 @@ public class WeirEndpoint {
             OverloadGuard guard,
             Drain drain,
             OperatorChanges changes,
-            OperatorSwitches switches) {
+            OperatorSwitches switches,
+            String tlsEngine) {
+        this.tlsEngine = tlsEngine;
         this.changes = changes;
         this.switches = switches;
         this.gateway = gateway;
@@ -89,7 +92,8 @@ public class WeirEndpoint {
                 backends,
                 gateway.routes().stream().map(RouteState::of).toList(),
                 gateway.faults(),
-                gateway.configuration());
+                gateway.configuration(),
+                tlsEngine);
     }
 
     /** One backend; null, which becomes a 404, if no backend has this name. */

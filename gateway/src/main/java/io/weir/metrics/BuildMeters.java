@@ -10,8 +10,9 @@ public final class BuildMeters {
      *
      * @param version the gateway's version
      * @param java the version of Java
+     * @param tlsEngine the engine of TLS in use
      */
-    public static void show(MeterBook book, String version, String java) {
-        book.open().gauge(GatewayMeter.BUILD, () -> 1, version, java);
+    public static void show(MeterBook book, String version, String java, String tlsEngine) {
+        book.open().gauge(GatewayMeter.BUILD, () -> 1, version, java, tlsEngine);
     }
 }

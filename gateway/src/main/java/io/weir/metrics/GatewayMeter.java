@@ -141,8 +141,8 @@ public enum GatewayMeter implements Meters {
             "Lines of the gateway's own log and of standard error that were dropped and not written."),
     /** Which builds run; to compare before and after an upgrade. */
     BUILD(
-            gauge("weir.build.info", "version", "java"),
-            "1; the tags are the version of the gateway and that of its Java."),
+            gauge("weir.build.info", "version", "java", "engine"),
+            "1; the tags are the version of the gateway, that of its Java, and the engine of TLS: boringssl or jdk."),
     /** Exported and lost spans. */
     SPANS(
             counter("weir.spans", "result"),

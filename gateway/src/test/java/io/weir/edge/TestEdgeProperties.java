@@ -74,6 +74,7 @@ final class TestEdgeProperties {
                 false,
                 redirectPort,
                 null,
-                DataSize.ofMegabytes(64));
+                DataSize.ofMegabytes(64),
+                TlsEngine.AUTO);
     }
 }

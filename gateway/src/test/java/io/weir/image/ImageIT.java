@@ -184,7 +184,8 @@ class ImageIT {
                 .endsWith("source: shared objects file\n");
         assertThat(run("tr '\\0' '\\n' </proc/1/cmdline").getStdout())
                 .contains("-XX:AOTCache=/opt/weir/weir-gateway.aot\n");
-        assertThat(run("cat /proc/1/maps").getStdout()).contains("/opt/weir/native/libnetty_transport_native_epoll_");
+        assertThat(run("cat /proc/1/maps").getStdout())
+                .contains("/opt/weir/native/libnetty_transport_native_epoll_", "/opt/weir/native/libnetty_tcnative_");
     }
 
     @Test

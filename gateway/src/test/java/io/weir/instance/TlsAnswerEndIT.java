@@ -18,11 +18,13 @@ import javax.net.ssl.SSLSocket;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 
 /**
  * An answer over TLS that ends with its connection is complete only if the backend has ended TLS in order
  * (RFC 9112, 9.8).
  */
+@Tag("tls")
 class TlsAnswerEndIT extends OneGatewayTests {
 
     private static final String ORDERS = "orders";

@@ -85,7 +85,9 @@ class FollowedAddressesTest {
         @Override
         public Flux<ServiceInstance> getInstances(String service) {
             lookups++;
-            return Flux.fromIterable(hosts).map(host -> new DefaultServiceInstance(host, service, host, 8080, false));
+            boolean isSecure = extraProperties.containsKey("connection.ssl-bundle");
+            return Flux.fromIterable(hosts)
+                    .map(host -> new DefaultServiceInstance(host, service, host, 8080, isSecure));
         }
 
         @Override

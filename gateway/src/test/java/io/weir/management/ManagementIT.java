@@ -5,6 +5,7 @@ import static org.awaitility.Awaitility.await;
 
 import io.github.resilience4j.circuitbreaker.CircuitBreaker.State;
 import io.weir.config.check.BuildVersion;
+import io.weir.edge.TlsEngine;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.outcome.Reason;
 import io.weir.reload.LiveConfiguration;
@@ -374,15 +375,17 @@ class ManagementIT {
     }
 
     @Test
-    void showsTheSameVersionInInfoAndMetrics() throws Exception {
+    void showsTheSameVersionAndEngineEverywhere() throws Exception {
         JsonNode build = get("/actuator/info").path("build");
+        String engine = TlsEngine.AUTO.inUse().word();
 
         assertThat(build.path("artifact").asString()).isEqualTo(BuildVersion.PROGRAM);
         assertThat(build.path("version").asString()).isEqualTo(BuildVersion.current());
         assertThat(TestCaller.get(gateway.managementPort(), "/actuator/prometheus")
                         .text())
-                .contains("weir_build_info{java=\"" + System.getProperty("java.version") + "\",version=\""
-                        + BuildVersion.current() + "\"} 1");
+                .contains("weir_build_info{engine=\"" + engine + "\",java=\"" + System.getProperty("java.version")
+                        + "\",version=\"" + BuildVersion.current() + "\"} 1");
+        assertThat(get("/actuator/weir").path("tlsEngine").asString()).isEqualTo(engine);
     }
 
     @Test

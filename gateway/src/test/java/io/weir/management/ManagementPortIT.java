@@ -118,7 +118,7 @@ class ManagementPortIT {
         @Bean
         WeirEndpoint weirEndpoint(
                 Gateway gateway, ObservedGateway fixture, OperatorChanges changes, OperatorSwitches switches) {
-            return new WeirEndpoint(gateway, fixture.engine, fixture.guard, fixture.drain, changes, switches);
+            return new WeirEndpoint(gateway, fixture.engine, fixture.guard, fixture.drain, changes, switches, "jdk");
         }
     }
 
@@ -181,7 +181,7 @@ class ManagementPortIT {
         HttpResponse<String> one = send(withToken(management("/actuator/weir/orders")));
 
         assertThat(JsonMapper.shared().readTree(all.body()).propertyNames())
-                .containsExactly("gateway", "backends", "routes", "faults", "configuration");
+                .containsExactly("gateway", "backends", "routes", "faults", "configuration", "tlsEngine");
         assertThat(JsonMapper.shared().readTree(one.body()).get("uri").stringValue())
                 .isEqualTo("http://orders:8080");
         assertThat(send(withToken(management("/actuator/weir/payments"))).statusCode())

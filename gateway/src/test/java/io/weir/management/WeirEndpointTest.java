@@ -594,7 +594,13 @@ class WeirEndpointTest {
         OperatorSwitches switches = new OperatorSwitches(
                 () -> Map.of("orders", backend), changes, recentEvents, timer, timer::nanos, timer::instant);
         return new WeirEndpoint(
-                new OneBackend(backend, switches), fixture.engine, fixture.guard, fixture.drain, changes, switches);
+                new OneBackend(backend, switches),
+                fixture.engine,
+                fixture.guard,
+                fixture.drain,
+                changes,
+                switches,
+                "boringssl");
     }
 
     private WebEndpointResponse<Object> force(String backend, @Nullable String word) {

@@ -86,7 +86,7 @@ class MetersTest {
         words.addAll(Set.of("corp", "cached", "verified", "fetched", "partial"));
         words.addAll(Set.of("critical", "normal", "sheddable"));
         words.addAll(Set.of("exported", "dropped", "failed"));
-        words.addAll(Set.of("0.1.0", "25.0.1"));
+        words.addAll(Set.of("0.1.0", "25.0.1", "jdk"));
         Stream.of(FaultType.values()).forEach(fault -> words.add(fault.word()));
         Stream.of(Violations.Kind.values()).forEach(kind -> words.add(kind.word()));
         Stream.of(MoveReason.values()).forEach(reason -> words.add(reason.word()));
@@ -167,7 +167,7 @@ class MetersTest {
             }
             ClusterMeters.show(book, () -> 3, () -> 1);
             TracingMeters.show(book, () -> 3, () -> 2, () -> 1);
-            BuildMeters.show(book, "0.1.0", "25.0.1");
+            BuildMeters.show(book, "0.1.0", "25.0.1", "jdk");
             LogMeters.show(book, () -> 1);
             ReloadMeters reloads = new ReloadMeters(book, Instant.EPOCH);
             reloads.applied(Instant.EPOCH);

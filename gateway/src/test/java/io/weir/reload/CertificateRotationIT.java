@@ -39,6 +39,7 @@ import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLSocket;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
@@ -52,6 +53,7 @@ import reactor.netty.http.server.HttpServer;
 
 /** Certificates change under a running gateway: those of the server, and those for a backend. */
 @ExtendWith(OutputCaptureExtension.class)
+@Tag("tls")
 class CertificateRotationIT {
 
     private static final long QUIET_MILLIS = 150;

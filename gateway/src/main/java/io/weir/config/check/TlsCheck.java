@@ -2,6 +2,7 @@ package io.weir.config.check;
 
 import io.weir.config.check.RawTree.Setting;
 import io.weir.config.check.ValidValues.Entry;
+import io.weir.edge.TlsEngine;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -13,7 +14,10 @@ import org.springframework.boot.web.server.Ssl;
 import org.springframework.core.convert.ConversionException;
 import org.springframework.core.env.Environment;
 
-/** Checks the redirect to https, and the names of virtual hosts with a certificate of their own. */
+/**
+ * Checks the engine of TLS, the redirect to https, and the names of virtual hosts with a certificate of their
+ * own.
+ */
 final class TlsCheck {
 
     private static final String SSL = "server.ssl";
@@ -39,6 +43,10 @@ final class TlsCheck {
     }
 
     void check() {
+        validValues
+                .explicit("weir.edge.tls-engine")
+                .filter(entry -> entry.value() == TlsEngine.OPENSSL)
+                .ifPresent(this::checkLibrary);
         Entry port = validValues.explicit(REDIRECT_PORT).orElse(null);
         if (port == null) {
             validValues
@@ -52,6 +60,13 @@ final class TlsCheck {
                 .filter(leaf -> SERVER_NAME.matcher(leaf.path()).matches())
                 .flatMap(leaf -> RawTree.effective(List.of(leaf)).stream())
                 .forEach(this::checkServerName);
+    }
+
+    private void checkLibrary(Entry engine) {
+        String failure = TlsEngine.loadFailure();
+        if (failure != null) {
+            report(engine, "auto or jdk, since the library of BoringSSL does not load: " + failure);
+        }
     }
 
     private void checkRedirect(Entry port) {
