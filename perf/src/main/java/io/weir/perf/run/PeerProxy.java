@@ -136,12 +136,17 @@ public enum PeerProxy {
         int port = Host.freePort();
         Map<String, Object> all = new TreeMap<>(values);
         all.putAll(Map.of("PORT", port, "CORES", Host.cores().size()));
-        all.put("FILE", write(template, all, processes.directory()));
-        List<String> words =
-                Stream.of(command.split(" ", -1)).map(word -> fill(word, all)).toList();
-        processes.start(label(), words, Map.of());
+        processes.start(label(), words(command, template, all, processes.directory()), Map.of());
         processes.await(label() + " answers", () -> HttpControl.answers("http://127.0.0.1:" + port + "/"));
         return port;
+    }
+
+    /** The words of a command; writes its configuration into the directory, with the values filled in. */
+    public static List<String> words(String command, Path template, Map<String, ?> values, Path directory) {
+        Map<String, Object> all = new TreeMap<>(values);
+        all.put("DIR", directory);
+        all.put("FILE", write(template, all, directory));
+        return Stream.of(command.split(" ", -1)).map(word -> fill(word, all)).toList();
     }
 
     /** Writes the program's configuration into the directory of the processes. */
