@@ -6,6 +6,7 @@ import io.weir.accesslog.AccessLog;
 import io.weir.door.DoorListener;
 import io.weir.door.RequestFacts;
 import io.weir.edge.EdgeListener;
+import io.weir.edge.Handshake;
 import io.weir.metrics.EdgeMeters;
 import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
@@ -79,8 +80,8 @@ record EdgeRecorder(
     }
 
     @Override
-    public void handshakeFailed(@Nullable SocketAddress remote) {
-        meters.handshakeFailed();
+    public void handshakeEnded(Handshake handshake) {
+        meters.handshakeEnded(handshake);
     }
 
     @Override

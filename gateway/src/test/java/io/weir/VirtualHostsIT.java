@@ -65,7 +65,11 @@ class VirtualHostsIT {
             atB.incrementAndGet();
             conversation.answer(200, "b");
         });
-        gateway = TestGateway.start("""
+        gateway = start("");
+    }
+
+    private static TestGateway start(String lines) {
+        return TestGateway.start(lines + """
                 weir:
                   edge: { redirect-port: 0, trusted-proxies: [ %2$s ], head-timeout: 10s }
                   backends:
@@ -184,6 +188,15 @@ class VirtualHostsIT {
         JsonNode line = gateway.logged("/misdirected");
         assertThat(line.path("outcome").asString()).isEqualTo("misdirected");
         assertThat(line.path("status").asInt()).isEqualTo(421);
+    }
+
+    @Test
+    void refusesARequestForAnotherHostWithoutHttp2Too() throws Exception {
+        try (TestGateway old = start("server.http2.enabled: false\n");
+                Socket socket = new Socket(InetAddress.getLoopbackAddress(), old.port());
+                TestCaller caller = TestCaller.over(TestTls.named(socket, "a.test", "http/1.1"))) {
+            assertThat(ask(caller, "b.test", "/1").status()).isEqualTo(421);
+        }
     }
 
     @Test

@@ -54,6 +54,7 @@ final class CallerConnection implements Runnable {
     private @Nullable ClientUsage requestClient;
 
     private @Nullable Guard guard;
+    private boolean isHandshakeReported;
     private boolean isArmed;
     private long dueAtNanos;
     private @Nullable ScheduledFuture<?> task;
@@ -196,6 +197,7 @@ final class CallerConnection implements Runnable {
         Guard current = guard;
         if (current == null) {
             // The TLS handshake has stalled.
+            reportHandshake(Handshake.TIMEOUT);
             channel.close();
         } else {
             current.onTimeout();
@@ -223,9 +225,17 @@ final class CallerConnection implements Runnable {
         rules.listener().refused(reason, requestId, method, target, remote, waitedNanos, answerBytes);
     }
 
+    /** Reports the end of the TLS handshake; only the first report counts. */
+    void reportHandshake(Handshake handshake) {
+        if (!isHandshakeReported) {
+            isHandshakeReported = true;
+            rules.listener().handshakeEnded(handshake);
+        }
+    }
+
     /** Reports a TLS handshake that has failed. */
     void reportFailedHandshake(Throwable cause) {
-        rules.listener().handshakeFailed(remote);
+        reportHandshake(Handshake.failed(cause));
         log.debug("{}: TLS handshake failed: {}", channel, cause.toString());
     }
 

@@ -25,7 +25,7 @@ public interface EdgeListener {
         public void connectionFlooded(@Nullable SocketAddress remote) {}
 
         @Override
-        public void handshakeFailed(@Nullable SocketAddress remote) {}
+        public void handshakeEnded(Handshake handshake) {}
 
         @Override
         public void refused(
@@ -50,11 +50,8 @@ public interface EdgeListener {
     /** An HTTP/2 connection ends, because its caller floods it with frames. */
     void connectionFlooded(@Nullable SocketAddress remote);
 
-    /**
-     * The TLS handshake of a connection has failed: the caller broke it off, or the two sides found no common
-     * parameters.
-     */
-    void handshakeFailed(@Nullable SocketAddress remote);
+    /** The TLS handshake of a connection has succeeded or failed. */
+    void handshakeEnded(Handshake handshake);
 
     /**
      * A request, or the beginning of one, was refused while it was decoded. No exchange reports it. A

@@ -179,6 +179,7 @@ public final class EdgeServerCustomizer implements NettyServerCustomizer {
         if (pipeline.get(NettyPipeline.SslHandler) != null) {
             pipeline.addBefore(NettyPipeline.SslHandler, null, new HandshakeGate(rules.shedding()));
             pipeline.addBefore(NettyPipeline.SslHandler, null, new AlpnCheck(connection, alpnProtocols));
+            pipeline.addAfter(NettyPipeline.SslHandler, null, new HandshakeEvents(connection));
         }
         if (!GuardInstaller.install(pipeline, connection)) {
             pipeline.addBefore(NettyPipeline.ReactiveBridge, null, new GuardInstaller(connection));

@@ -5,12 +5,10 @@ import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelPipeline;
 import io.netty.handler.codec.http.HttpServerCodec;
 import io.netty.handler.codec.http2.Http2FrameCodec;
-import io.netty.handler.ssl.SniCompletionEvent;
-import io.netty.handler.ssl.SslHandshakeCompletionEvent;
 
 /**
  * Installs the guard of a TLS connection after the protocol negotiation, when the pipeline has its HTTP
- * codec. Records the name that the handshake asks for, and reports a handshake that fails.
+ * codec.
  */
 final class GuardInstaller extends ChannelInboundHandlerAdapter {
 
@@ -41,15 +39,6 @@ final class GuardInstaller extends ChannelInboundHandlerAdapter {
 
     @Override
     public void userEventTriggered(ChannelHandlerContext context, Object event) {
-        if (event instanceof SniCompletionEvent completed) {
-            String name = completed.hostname();
-            if (name != null) {
-                VirtualHosts.requested(context.channel(), name);
-            }
-        }
-        if (event instanceof SslHandshakeCompletionEvent handshake && !handshake.isSuccess()) {
-            connection.reportFailedHandshake(handshake.cause());
-        }
         installIfNegotiated(context);
         context.fireUserEventTriggered(event);
     }

@@ -5,6 +5,7 @@ import io.micrometer.core.instrument.Timer;
 import io.weir.accesslog.AccessLog;
 import io.weir.door.FrontDoor;
 import io.weir.drain.Drain;
+import io.weir.edge.Handshake;
 import io.weir.engine.Engine;
 import io.weir.engine.ExchangeOutcomes;
 import io.weir.limit.Priority;
@@ -12,7 +13,10 @@ import io.weir.outcome.Reason;
 import io.weir.overload.OverloadGuard;
 import io.weir.overload.OverloadSampler;
 import io.weir.overload.ShedCause;
+import java.util.EnumMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
@@ -66,7 +70,7 @@ public final class EdgeMeters implements AutoCloseable {
     private final MeterBook book;
     private final MeterScope scope;
     private final Counter flooded;
-    private final Counter handshakesFailed;
+    private final Map<Handshake, Counter> handshakes = new EnumMap<>(Handshake.class);
     private final Counter prioritiesIgnored;
     // Concurrency: two threads that create the timer of a reason get the same one; the order of their writes
     // does not matter.
@@ -103,7 +107,9 @@ public final class EdgeMeters implements AutoCloseable {
         scope.gauge(GatewayMeter.CLIENT_REQUESTS_LIMIT, clients::requestLimit);
         scope.counter(GatewayMeter.CLIENT_REQUESTS_REFUSED, clients::refusedRequests);
         this.flooded = scope.counter(GatewayMeter.CONNECTIONS_FLOODED);
-        this.handshakesFailed = scope.counter(GatewayMeter.HANDSHAKES_FAILED);
+        for (Handshake handshake : Handshake.values()) {
+            handshakes.put(handshake, scope.counter(GatewayMeter.HANDSHAKES, handshake.word()));
+        }
         this.prioritiesIgnored = scope.counter(GatewayMeter.PRIORITY_IGNORED);
         scope.gauge(GatewayMeter.IN_FLIGHT, engine::inFlight);
         scope.gauge(GatewayMeter.IN_FLIGHT_LIMIT, guard::maxInFlight);
@@ -141,9 +147,9 @@ public final class EdgeMeters implements AutoCloseable {
         }
     }
 
-    /** Counts a TLS handshake that failed. */
-    public void handshakeFailed() {
-        handshakesFailed.increment();
+    /** Counts a TLS handshake that has ended. */
+    public void handshakeEnded(Handshake handshake) {
+        Objects.requireNonNull(handshakes.get(handshake)).increment();
     }
 
     /** Counts a request whose priority header was ignored. */

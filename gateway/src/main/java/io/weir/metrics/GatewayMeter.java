@@ -37,9 +37,11 @@ public enum GatewayMeter implements Meters {
     PRIORITY_IGNORED(
             counter("weir.priority.ignored"),
             "Requests whose priority from a trusted proxy was ignored: an unknown word, or more than one value."),
-    /** TLS handshakes that failed. */
-    HANDSHAKES_FAILED(
-            counter("weir.handshakes.failed"), "TLS handshakes of callers that failed, or that the callers broke off."),
+    /** TLS handshakes of callers: a storm of new connections, and certificates that callers do not trust. */
+    HANDSHAKES(
+            counter("weir.handshakes", "result"),
+            "TLS handshakes of callers: full, resumed, or failed. Failed: caller-left, alert (of the caller),"
+                    + " certificate (of the caller), no-tls, timeout, no-agreement (on version, suite or protocol)."),
     /** All requests in the gateway. */
     IN_FLIGHT(gauge("weir.inflight"), "Requests in the gateway, queued or sent to a backend, streams included."),
     /** The limit of requests in the gateway. */

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.weir.drain.Drain;
+import java.nio.channels.ClosedChannelException;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -12,9 +13,10 @@ import org.junit.jupiter.api.Test;
 class CallerConnectionTest {
 
     private final EmbeddedChannel channel = new EmbeddedChannel();
+    private final RecordingEdgeListener listener = new RecordingEdgeListener();
     private final CallerConnection connection = new CallerConnection(
             channel,
-            EdgeRules.of(new TestEdgeProperties().properties(), new Drain(), EdgeListener.NONE, EdgeShedding.NONE),
+            EdgeRules.of(new TestEdgeProperties().properties(), new Drain(), listener, EdgeShedding.NONE),
             TestEdgeProperties.unlimitedClients(),
             null);
     private int timeouts;
@@ -39,6 +41,18 @@ class CallerConnectionTest {
     @AfterEach
     void finish() {
         channel.finishAndReleaseAll();
+    }
+
+    @Test
+    void reportsAStalledHandshakeOnceAsATimeout() {
+        connection.setGuard(null);
+        connection.setTimeout(seconds(10));
+
+        pass(10);
+        connection.reportFailedHandshake(new ClosedChannelException());
+
+        assertThat(channel.isOpen()).isFalse();
+        assertThat(listener.handshakes).containsExactly(Handshake.TIMEOUT);
     }
 
     @Test

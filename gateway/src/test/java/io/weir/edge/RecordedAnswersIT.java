@@ -209,7 +209,7 @@ class RecordedAnswersIT {
                 caller.rest();
             }
             await().untilAsserted(() -> assertThat(
-                            ObservedGateway.value(tls.bean(MeterRegistry.class), GatewayMeter.HANDSHAKES_FAILED))
+                            ObservedGateway.value(tls.bean(MeterRegistry.class), GatewayMeter.HANDSHAKES))
                     .isEqualTo(2));
         } finally {
             root.detachAppender(lines);

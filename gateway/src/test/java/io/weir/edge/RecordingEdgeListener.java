@@ -18,7 +18,7 @@ final class RecordingEdgeListener implements EdgeListener {
     final AtomicInteger closed = new AtomicInteger();
     final AtomicInteger rejected = new AtomicInteger();
     final AtomicInteger flooded = new AtomicInteger();
-    final AtomicInteger handshakesFailed = new AtomicInteger();
+    final List<Handshake> handshakes = new CopyOnWriteArrayList<>();
     final List<Refused> refused = new CopyOnWriteArrayList<>();
 
     record Refused(
@@ -48,8 +48,8 @@ final class RecordingEdgeListener implements EdgeListener {
     }
 
     @Override
-    public void handshakeFailed(@Nullable SocketAddress remote) {
-        handshakesFailed.incrementAndGet();
+    public void handshakeEnded(Handshake handshake) {
+        handshakes.add(handshake);
     }
 
     @Override

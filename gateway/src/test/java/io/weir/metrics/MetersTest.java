@@ -7,6 +7,7 @@ import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.weir.accesslog.AccessLog;
 import io.weir.accesslog.LineSinkTest;
 import io.weir.authentication.TestAuthentication;
+import io.weir.edge.Handshake;
 import io.weir.engine.ExchangeOutcomes;
 import io.weir.engine.MoveReason;
 import io.weir.engine.Route;
@@ -87,6 +88,7 @@ class MetersTest {
         words.addAll(Set.of("critical", "normal", "sheddable"));
         words.addAll(Set.of("exported", "dropped", "failed"));
         words.addAll(Set.of("0.1.0", "25.0.1", "jdk"));
+        Stream.of(Handshake.values()).forEach(handshake -> words.add(handshake.word()));
         Stream.of(FaultType.values()).forEach(fault -> words.add(fault.word()));
         Stream.of(Violations.Kind.values()).forEach(kind -> words.add(kind.word()));
         Stream.of(MoveReason.values()).forEach(reason -> words.add(reason.word()));

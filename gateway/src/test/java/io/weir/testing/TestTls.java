@@ -16,21 +16,30 @@ public final class TestTls {
 
     private TestTls() {}
 
-    /** The lines of a gateway's configuration that make it serve TLS on 127.0.0.1. */
-    public static String serverLines() {
+    /** The certificate of an authority, in PEM. */
+    public static String authority() {
+        return certificate().getCertificatePEM();
+    }
+
+    private static X509Bundle certificate() {
         try {
-            X509Bundle certificate = new CertificateBuilder()
+            return new CertificateBuilder()
                     .subject("CN=127.0.0.1")
                     .addSanIpAddress("127.0.0.1")
                     .setIsCertificateAuthority(true)
                     .buildSelfSigned();
-            return "server.ssl.bundle: edge\nspring.ssl.bundle.pem.edge.keystore.certificate: |\n"
-                    + certificate.getCertificatePEM().strip().indent(2)
-                    + "spring.ssl.bundle.pem.edge.keystore.private-key: |\n"
-                    + certificate.getPrivateKeyPEM().strip().indent(2);
         } catch (Exception e) {
             throw new IllegalStateException(e);
         }
+    }
+
+    /** The lines of a gateway's configuration that make it serve TLS on 127.0.0.1. */
+    public static String serverLines() {
+        X509Bundle certificate = certificate();
+        return "server.ssl.bundle: edge\nspring.ssl.bundle.pem.edge.keystore.certificate: |\n"
+                + certificate.getCertificatePEM().strip().indent(2)
+                + "spring.ssl.bundle.pem.edge.keystore.private-key: |\n"
+                + certificate.getPrivateKeyPEM().strip().indent(2);
     }
 
     /** Connects and shakes hands, with one protocol offered by ALPN: {@code http/1.1} or {@code h2}. */
