@@ -1,6 +1,5 @@
 package io.weir;
 
-import io.netty.handler.ssl.OpenSslSessionContext;
 import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslContextBuilder;
 import io.weir.edge.TlsEngine;
@@ -50,12 +49,7 @@ final class BackendTls {
                     .trustManager(bundle.getManagers().getTrustManagerFactory());
         }
         try {
-            SslContext context = builder.build();
-            if (context.sessionContext() instanceof OpenSslSessionContext sessions) {
-                // A backend's certificate is verified at each connection.
-                sessions.setSessionCacheEnabled(false);
-            }
-            return context;
+            return builder.build();
         } catch (SSLException e) {
             throw new IllegalStateException("unusable SSL bundle: " + e.getMessage(), e);
         }

@@ -2,9 +2,9 @@ package io.weir;
 
 import io.weir.door.FrontDoor;
 import io.weir.edge.ConnectionRegistry;
+import io.weir.edge.EdgeProperties;
 import io.weir.edge.EdgeServerCustomizer;
 import io.weir.edge.ServerTls;
-import io.weir.edge.TlsEngine;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.reactor.netty.NettyReactiveWebServerFactory;
@@ -24,7 +24,7 @@ final class EdgeServer implements WebServerFactoryCustomizer<NettyReactiveWebSer
 
     private final EdgeServerCustomizer edge;
     private final SslBundles sslBundles;
-    private final TlsEngine engine;
+    private final EdgeProperties properties;
     private final LoopResources loops;
     private final ObjectProvider<FrontDoor> door;
     private @Nullable ServerTls tls;
@@ -32,11 +32,11 @@ final class EdgeServer implements WebServerFactoryCustomizer<NettyReactiveWebSer
     EdgeServer(
             EdgeServerCustomizer edge,
             SslBundles sslBundles,
-            TlsEngine engine,
+            EdgeProperties properties,
             LoopResources loops,
             ObjectProvider<FrontDoor> door) {
         this.edge = edge;
-        this.engine = engine;
+        this.properties = properties;
         this.loops = loops;
         this.sslBundles = sslBundles;
         this.door = door;
@@ -67,7 +67,13 @@ final class EdgeServer implements WebServerFactoryCustomizer<NettyReactiveWebSer
             if (!speaksHttp2) {
                 edge.refuseHttp2();
             }
-            ServerTls own = ServerTls.of(engine, ssl, CipherSuites.byDefault(sslBundles), speaksHttp2, loops);
+            ServerTls own = ServerTls.of(
+                    properties.tlsEngine(),
+                    properties.tlsTicketSecret(),
+                    ssl,
+                    CipherSuites.byDefault(sslBundles),
+                    speaksHttp2,
+                    loops);
             tls = own;
             factory.addServerCustomizers(own);
             // In place of Spring Boot's TLS.

@@ -350,7 +350,7 @@ class RoutingConfiguration {
         return new EdgeServer(
                 new EdgeServerCustomizer(properties.edge(), drain, clients, recorder, shedding, OpenFiles.ofProcess()),
                 sslBundles,
-                properties.edge().tlsEngine(),
+                properties.edge(),
                 resources.getLoopResources(),
                 door);
     }

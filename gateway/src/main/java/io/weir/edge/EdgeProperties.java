@@ -4,6 +4,7 @@ import io.netty.util.internal.PlatformDependent;
 import jakarta.validation.constraints.Max;
 import jakarta.validation.constraints.Min;
 import jakarta.validation.constraints.Pattern;
+import jakarta.validation.constraints.Size;
 import java.time.Duration;
 import java.util.List;
 import org.hibernate.validator.constraints.time.DurationMax;
@@ -93,6 +94,11 @@ import org.springframework.util.unit.DataSize;
  *     BoringSSL cannot keep: some but not all cipher suites of TLS 1.3, a suite that it does not have, a
  *     version before TLS 1.2, a store with keys of several types, or a key that is neither RSA nor EC, or in
  *     a PKCS#11 device. The log names the engine at the start.
+ * @param tlsTicketSecret the secret from which BoringSSL's keys of session tickets are derived, 32 to 4096
+ *     characters, the same one for all gateways at which callers shall resume their TLS sessions; default:
+ *     none. Without it each gateway has keys of its own. The keys change every twelve hours. The JDK's engine
+ *     ignores it. Whoever knows it can pose as the gateway to callers that hold a ticket, but cannot read a
+ *     recorded connection.
  */
 public record EdgeProperties(
         @DefaultValue("20000") @Min(1) @Max(10_000_000) int maxConnections,
@@ -133,7 +139,8 @@ public record EdgeProperties(
         @Nullable @Min(0) @Max(65_535) Integer redirectPort,
         @Nullable @Min(1) @Max(65_535) Integer redirectToPort,
         @DefaultValue("64MB") @Min(1 << 20) @Max(1L << 40) DataSize compressionMemory,
-        @DefaultValue("auto") TlsEngine tlsEngine) {
+        @DefaultValue("auto") TlsEngine tlsEngine,
+        @Nullable @Size(min = 32, max = 4096) String tlsTicketSecret) {
 
     private static final int REDIRECT_DIVISOR = 10;
 

@@ -17,12 +17,16 @@ import io.netty.util.ReferenceCounted;
 import io.netty.util.concurrent.Future;
 import java.security.KeyStore;
 import java.security.KeyStoreException;
+import java.security.cert.Certificate;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
 import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -47,7 +51,8 @@ import reactor.netty.tcp.SslProvider;
  * connection.
  *
  * <p>Resumption: BoringSSL encrypts tickets of TLS 1.3 with keys of the context that it changes every two
- * days, so a ticket of one host, or from before a rotation, is worth nothing elsewhere. A server that asks
+ * days, or with {@link TicketKeys} that gateways share. So a ticket of one host, or from before a rotation,
+ * is worth nothing elsewhere. A server that asks
  * for client certificates gives no tickets, so that each connection's certificate is verified. There is no
  * resumption over TLS 1.2 with BoringSSL.
  */
@@ -59,6 +64,9 @@ public final class ServerTls implements NettyServerCustomizer, AutoCloseable {
     /** The name of hosts without a certificate of their own. */
     private static final String OTHERS = "";
 
+    /** How often the keys of tickets are looked at; their period is much longer. */
+    private static final Duration RENEWAL_INTERVAL = Duration.ofMinutes(10);
+
     /** A store of a device, which signs by itself. */
     private static final String PKCS_11 = "PKCS11";
 
@@ -67,27 +75,44 @@ public final class ServerTls implements NettyServerCustomizer, AutoCloseable {
     private final ClientAuth clientAuth;
     private final boolean speaksHttp2;
     private final LoopResources loops;
+    private final @Nullable String ticketSecret;
+    private final @Nullable Future<?> renewal;
     private final Map<String, SslProvider> hosts = new ConcurrentHashMap<>();
+    private final Map<String, TicketKeys> ticketKeys = new ConcurrentHashMap<>();
 
-    private ServerTls(TlsEngine configured, Ssl ssl, boolean speaksHttp2, LoopResources loops) {
+    private ServerTls(
+            TlsEngine configured, @Nullable String ticketSecret, Ssl ssl, boolean speaksHttp2, LoopResources loops) {
         this.engine = configured.inUse();
         this.isRequired = configured == TlsEngine.OPENSSL;
         this.clientAuth =
                 Ssl.ClientAuth.map(ssl.getClientAuth(), ClientAuth.NONE, ClientAuth.OPTIONAL, ClientAuth.REQUIRE);
         this.speaksHttp2 = speaksHttp2;
         this.loops = loops;
+        this.ticketSecret = ticketSecret;
+        long minutes = RENEWAL_INTERVAL.toMinutes();
+        this.renewal = ticketSecret == null
+                ? null
+                : loops.onServer(true)
+                        .next()
+                        .scheduleAtFixedRate(this::renewTicketKeys, minutes, minutes, TimeUnit.MINUTES);
     }
 
     /**
      * TLS that follows rotations of its bundles.
      *
      * @param configured the engine as configured
+     * @param ticketSecret the secret of tickets that several gateways share; null: none
      * @param loops the event loops of the server
      * @throws IllegalStateException if a bundle is not usable, or not with a required engine
      */
     public static ServerTls of(
-            TlsEngine configured, Ssl ssl, @Nullable SslBundles bundles, boolean speaksHttp2, LoopResources loops) {
-        ServerTls tls = new ServerTls(configured, ssl, speaksHttp2, loops);
+            TlsEngine configured,
+            @Nullable String ticketSecret,
+            Ssl ssl,
+            @Nullable SslBundles bundles,
+            boolean speaksHttp2,
+            LoopResources loops) {
+        ServerTls tls = new ServerTls(configured, ticketSecret, ssl, speaksHttp2, loops);
         tls.use(OTHERS, WebServerSslBundle.get(ssl, bundles));
         if (bundles == null) {
             return tls;
@@ -120,7 +145,12 @@ public final class ServerTls implements NettyServerCustomizer, AutoCloseable {
     }
 
     private void use(String host, SslBundle bundle) {
-        SslProvider replaced = hosts.put(host, provider(bundle));
+        SslProvider next = provider(bundle);
+        if (ticketSecret != null) {
+            ticketKeys.put(host, new TicketKeys(ticketSecret, host, certificates(bundle)));
+            renewTicketKeys(host, next);
+        }
+        SslProvider replaced = hosts.put(host, next);
         if (replaced != null) {
             releaseUnused(replaced.getSslContext());
         }
@@ -140,9 +170,23 @@ public final class ServerTls implements NettyServerCustomizer, AutoCloseable {
         ReferenceCountUtil.release(context);
     }
 
+    private void renewTicketKeys() {
+        hosts.forEach(this::renewTicketKeys);
+    }
+
+    private void renewTicketKeys(String host, SslProvider tls) {
+        TicketKeys keys = ticketKeys.get(host);
+        if (keys != null && tls.getSslContext().sessionContext() instanceof OpenSslSessionContext sessions) {
+            sessions.setTicketKeys(keys.at(Instant.now()));
+        }
+    }
+
     /** Releases the contexts; the server has stopped. Connections that are still open keep theirs. */
     @Override
     public void close() {
+        if (renewal != null) {
+            renewal.cancel(false);
+        }
         hosts.values().forEach(host -> ReferenceCountUtil.release(host.getSslContext()));
         hosts.clear();
     }
@@ -209,23 +253,30 @@ public final class ServerTls implements NettyServerCustomizer, AutoCloseable {
 
     private static List<String> keyTypes(SslBundle bundle) {
         KeyStore store = bundle.getStores().getKeyStore();
+        boolean isOfDevice = store != null && PKCS_11.equals(store.getType());
+        return certificates(bundle).stream()
+                .map(own -> isOfDevice ? PKCS_11 : own.getPublicKey().getAlgorithm())
+                .toList();
+    }
+
+    /** The certificates of the keys. */
+    private static List<Certificate> certificates(SslBundle bundle) {
+        KeyStore store = bundle.getStores().getKeyStore();
         String alias = bundle.getKey().getAlias();
+        List<Certificate> certificates = new ArrayList<>();
         if (store == null) {
-            return List.of();
+            return certificates;
         }
-        List<String> types = new ArrayList<>();
         try {
             for (String entry : alias == null ? Collections.list(store.aliases()) : List.of(alias)) {
-                if (store.isKeyEntry(entry) && store.getCertificate(entry) != null) {
-                    types.add(
-                            PKCS_11.equals(store.getType())
-                                    ? PKCS_11
-                                    : store.getCertificate(entry).getPublicKey().getAlgorithm());
+                Certificate certificate = store.isKeyEntry(entry) ? store.getCertificate(entry) : null;
+                if (certificate != null) {
+                    certificates.add(certificate);
                 }
             }
         } catch (KeyStoreException e) {
             throw new IllegalStateException("unusable SSL bundle: " + e.getMessage(), e);
         }
-        return types;
+        return certificates;
     }
 }

@@ -62,7 +62,7 @@ public class ManagementGuardConfiguration {
             }
             // In place of Spring Boot's TLS, which would take another engine.
             factory.addServerCustomizers(ServerTls.of(
-                    TlsEngine.JDK, ssl, factory.getSslBundles(), speaksHttp2, resources.getLoopResources()));
+                    TlsEngine.JDK, null, ssl, factory.getSslBundles(), speaksHttp2, resources.getLoopResources()));
             factory.setSsl(null);
         };
     }

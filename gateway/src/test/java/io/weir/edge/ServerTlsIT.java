@@ -48,6 +48,7 @@ import reactor.netty.resources.LoopResources;
 class ServerTlsIT {
 
     private static final String PASSWORD = "secret";
+    private static final String SECRET = "0123456789abcdef0123456789abcdef";
 
     private final LoopResources loops = LoopResources.create("tls", 1, true);
     private final DefaultSslBundleRegistry bundles = new DefaultSslBundleRegistry();
@@ -55,14 +56,18 @@ class ServerTlsIT {
     private @Nullable ServerTls tls;
     private @Nullable DisposableServer server;
 
-    @AfterEach
-    void stop() {
+    private void stopServer() {
         if (server != null) {
             server.disposeNow(TestGateway.PATIENCE);
         }
         if (tls != null) {
             tls.close();
         }
+    }
+
+    @AfterEach
+    void stop() {
+        stopServer();
         loops.disposeLater(Duration.ZERO, Duration.ofSeconds(5)).block();
     }
 
@@ -91,11 +96,17 @@ class ServerTlsIT {
     }
 
     private int serve(TlsEngine engine) {
+        return serve(engine, null, 0);
+    }
+
+    /** Serves; ends an earlier server. A client keeps its sessions by the port. */
+    private int serve(TlsEngine engine, @Nullable String ticketSecret, int port) {
+        stopServer();
         ssl.setBundle("edge");
-        ServerTls own = ServerTls.of(engine, ssl, bundles, true, loops);
+        ServerTls own = ServerTls.of(engine, ticketSecret, ssl, bundles, true, loops);
         tls = own;
         DisposableServer started = own.apply(
-                        HttpServer.create().runOn(loops).host("127.0.0.1").port(0))
+                        HttpServer.create().runOn(loops).host("127.0.0.1").port(port))
                 .handle((request, response) -> response.send())
                 .bindNow();
         server = started;
@@ -183,6 +194,28 @@ class ServerTlsIT {
         assertThat(isResumed(client, port, "b.test")).isFalse();
         bundles.updateBundle("edge", bundle(certificate(CertificateBuilder.Algorithm.ecp256)));
         assertThat(isResumed(client, port, "b.test")).isFalse();
+    }
+
+    @Test
+    void resumesSessionsOfAnotherGatewayWithTheSameSecretAndCertificate() throws Exception {
+        bundles.registerBundle("edge", bundle(certificate(CertificateBuilder.Algorithm.ecp256)));
+        ssl.setServerNameBundles(List.of(new ServerNameSslBundle("b.test", "edge")));
+        SslContext client = client();
+        int port = serve(TlsEngine.OPENSSL, SECRET, 0);
+        assertThat(isResumed(client, port, "a.test")).isFalse();
+
+        assertThat(isResumed(client, serve(TlsEngine.OPENSSL, SECRET, port), "a.test"))
+                .isTrue();
+
+        assertThat(isResumed(client, port, "b.test")).as("another host").isFalse();
+        assertThat(isResumed(client, serve(TlsEngine.OPENSSL, "another " + SECRET, port), "b.test"))
+                .isFalse();
+        assertThat(isResumed(client, serve(TlsEngine.OPENSSL, null, port), "b.test"))
+                .isFalse();
+        assertThat(isResumed(client, serve(TlsEngine.OPENSSL, SECRET, port), "b.test"))
+                .isFalse();
+        bundles.updateBundle("edge", bundle(certificate(CertificateBuilder.Algorithm.ecp256)));
+        assertThat(isResumed(client, port, "b.test")).as("another certificate").isFalse();
     }
 
     @Test

@@ -75,6 +75,7 @@ final class TestEdgeProperties {
                 redirectPort,
                 null,
                 DataSize.ofMegabytes(64),
-                TlsEngine.AUTO);
+                TlsEngine.AUTO,
+                null);
     }
 }

@@ -54,11 +54,7 @@ class RecordBinderTest {
                 .filter(line -> Stream.of("ssl-bundle:", "redirect-", "instances: [", "discovery:")
                         .noneMatch(line::contains))
                 .collect(java.util.stream.Collectors.joining("\n"));
-        assertBoundAsBySpringBoot(
-                all,
-                "--WEIR_MANAGEMENT_TOKEN=0123456789abcdef",
-                "--WEIR_READ_ONLY_TOKEN=read-only-0123456789",
-                "--WEIR_ALICES_TOKEN=alice-0123456789");
+        assertBoundAsBySpringBoot(all, ShippedConfigurationTest.SECRETS);
     }
 
     @ParameterizedTest

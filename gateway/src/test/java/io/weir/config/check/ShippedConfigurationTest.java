@@ -34,10 +34,11 @@ class ShippedConfigurationTest {
     private static final Path ANNOTATED = DIRECTORY.resolve("gateway.yml");
     private static final Path PRODUCTION = DIRECTORY.resolve("production.yml");
     /** Replace the environment variables. */
-    private static final String[] TOKENS = {
+    static final String[] SECRETS = {
         "--WEIR_MANAGEMENT_TOKEN=0123456789abcdef",
         "--WEIR_READ_ONLY_TOKEN=read-only-0123456789",
-        "--WEIR_ALICES_TOKEN=alice-0123456789"
+        "--WEIR_ALICES_TOKEN=alice-0123456789",
+        "--WEIR_TICKET_SECRET=0123456789abcdef0123456789abcdef"
     };
 
     /**
@@ -69,7 +70,7 @@ class ShippedConfigurationTest {
     @ParameterizedTest(name = "{0}")
     @MethodSource("files")
     void isValid(String file) {
-        assertThat(check(DIRECTORY.resolve(file), TOKENS).lines()).isEmpty();
+        assertThat(check(DIRECTORY.resolve(file), SECRETS).lines()).isEmpty();
     }
 
     @ParameterizedTest(name = "{0}")
@@ -78,7 +79,7 @@ class ShippedConfigurationTest {
         Path all = directory.resolve(file);
         Files.writeString(all, withAllSettingsEnabled(DIRECTORY.resolve(file)));
 
-        assertThat(check(all, TOKENS).problems())
+        assertThat(check(all, SECRETS).problems())
                 // An SSL bundle is invalid for the clear-text backends of these files, and so are a second
                 // source of addresses, and a redirect to a gateway without TLS.
                 .filteredOn(problem -> !problem.path().endsWith(".ssl-bundle")
