@@ -111,6 +111,11 @@
  * bounds DNS, all addresses and TLS together. A call that gives up does not stop Reactor Netty: the
  * connection is completed for the pool, and counts in the pool until then.
  *
+ * <p>A connection whose backend has vanished is found by {@link io.weir.instance.SilentConnection} over
+ * HTTP/2, and over HTTP/1.1 by the call's deadline, after which the connection is closed. Rejected
+ * alternative: {@code TCP_USER_TIMEOUT}. Linux (6.18) also ends a connection whose peer answers all probes
+ * and only keeps its window closed, so a backend that reads a large body slowly would lose it.
+ *
  * <p>{@link io.weir.instance.Failures} tells the backend's failures from the gateway's own: a pool that gives
  * no connection, and a machine without files, ports or memory, are no evidence against the backend.
  *
