@@ -50,11 +50,10 @@ import reactor.netty.tcp.SslProvider;
  * began with. A native context is a counted reference: of this class while it is current, and of each
  * connection.
  *
- * <p>Resumption: BoringSSL encrypts tickets of TLS 1.3 with keys of the context that it changes every two
- * days, or with {@link TicketKeys} that gateways share. So a ticket of one host, or from before a rotation,
- * is worth nothing elsewhere. A server that asks
- * for client certificates gives no tickets, so that each connection's certificate is verified. There is no
- * resumption over TLS 1.2 with BoringSSL.
+ * <p>Resumption: BoringSSL encrypts tickets with keys of the context that it changes every two days, or with
+ * {@link TicketKeys} that gateways share. So a ticket of one host, or from before a rotation, is worth
+ * nothing elsewhere. A server that asks for client certificates gives no tickets, so that each connection's
+ * certificate is verified.
  */
 // Concurrency: event loops read the contexts; the thread that rotates replaces them.
 public final class ServerTls implements NettyServerCustomizer, AutoCloseable {

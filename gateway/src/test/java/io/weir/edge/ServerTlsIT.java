@@ -218,6 +218,30 @@ class ServerTlsIT {
         assertThat(isResumed(client, port, "b.test")).as("another certificate").isFalse();
     }
 
+    @ParameterizedTest
+    @EnumSource(names = {"NONE", "WANT"})
+    void resumesSessionsOverTls12UnlessCallersShowCertificates(Ssl.ClientAuth clientAuth) throws Exception {
+        bundles.registerBundle("edge", bundle(certificate(CertificateBuilder.Algorithm.ecp256)));
+        ssl.setClientAuth(clientAuth);
+        int port = serve(TlsEngine.OPENSSL, SECRET, 0);
+        SSLContext client = SSLContext.getInstance("TLS");
+        client.init(null, InsecureTrustManagerFactory.INSTANCE.getTrustManagers(), null);
+        long first = creationTime(client, port);
+
+        long second = creationTime(client, serve(TlsEngine.OPENSSL, SECRET, port));
+
+        assertThat(second == first).as("resumed").isEqualTo(clientAuth == Ssl.ClientAuth.NONE);
+    }
+
+    /** The time at which the client's session began. */
+    private static long creationTime(SSLContext client, int port) throws Exception {
+        try (SSLSocket socket = (SSLSocket) client.getSocketFactory().createSocket("127.0.0.1", port)) {
+            socket.setEnabledProtocols(new String[] {"TLSv1.2"});
+            socket.startHandshake();
+            return socket.getSession().getCreationTime();
+        }
+    }
+
     @Test
     void resumesNoSessionWhereCallersShowCertificates() throws Exception {
         bundles.registerBundle("edge", bundle(certificate(CertificateBuilder.Algorithm.ecp256)));
