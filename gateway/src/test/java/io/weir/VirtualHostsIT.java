@@ -191,6 +191,12 @@ class VirtualHostsIT {
     }
 
     @Test
+    void theManagementPortHasNoTlsUnlessItsOwn() throws Exception {
+        assertThat(TestCaller.get(gateway.managementPort(), "/actuator/health").status())
+                .isEqualTo(200);
+    }
+
+    @Test
     void refusesARequestForAnotherHostWithoutHttp2Too() throws Exception {
         try (TestGateway old = start("server.http2.enabled: false\n");
                 Socket socket = new Socket(InetAddress.getLoopbackAddress(), old.port());

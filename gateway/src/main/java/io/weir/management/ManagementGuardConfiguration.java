@@ -7,6 +7,7 @@ import io.weir.edge.TlsEngine;
 import org.springframework.boot.actuate.autoconfigure.endpoint.web.WebEndpointProperties;
 import org.springframework.boot.actuate.autoconfigure.web.server.ConditionalOnManagementPort;
 import org.springframework.boot.actuate.autoconfigure.web.server.ManagementPortType;
+import org.springframework.boot.actuate.autoconfigure.web.server.ManagementServerProperties;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.reactor.netty.NettyReactiveWebServerFactory;
 import org.springframework.boot.web.server.Http2;
@@ -41,19 +42,21 @@ public class ManagementGuardConfiguration {
      * Guards the connections as those of callers, with limits of their own. Declines upgrades to HTTP/2 in
      * clear text: Reactor Netty would have to hold the whole request first, and answers 413 if it has a body.
      * The JDK's client offers the upgrade with each request. Over TLS the port speaks HTTP/2, with the JDK's
-     * engine: it has few connections.
+     * engine: it has few connections. Without TLS of its own it has none: Spring Boot would give it that of
+     * the callers, and ask scrapers and probes for their certificates.
      */
     @Bean
     @ConditionalOnManagementPort(ManagementPortType.DIFFERENT)
     static WebServerFactoryCustomizer<NettyReactiveWebServerFactory> managementProtocol(
-            ReactorResourceFactory resources) {
+            ReactorResourceFactory resources, ManagementServerProperties properties) {
         return factory -> {
             EdgeServerCustomizer edge = EdgeServerCustomizer.ofManagement();
             factory.addServerCustomizers(edge, DateHandler::addTo);
             Http2 http2 = factory.getHttp2();
             boolean speaksHttp2 = http2 != null && http2.isEnabled();
-            Ssl ssl = factory.getSsl();
+            Ssl ssl = properties.getSsl();
             if (!Ssl.isEnabled(ssl)) {
+                factory.setSsl(null);
                 factory.addServerCustomizers(server -> server.protocol(HttpProtocol.HTTP11));
                 return;
             }
