@@ -126,7 +126,7 @@ public final class TlsBenchmark {
     }
 
     static int run(String... args) throws Exception {
-        Map<String, Integer> options = new TreeMap<>(Map.of("--rounds", 5, "--seconds", 4, "--warm-up", 10));
+        Map<String, Integer> options = new TreeMap<>(Map.of("--rounds", 5, "--seconds", 4, "--warm-up", 30));
         for (int i = 1; i < args.length; i += 2) {
             options.put(args[i], Integer.parseInt(args[i + 1]));
         }
