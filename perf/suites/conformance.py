@@ -425,8 +425,7 @@ class Conformance:
 
     def start_gateway(self, name, template):
         port, management = free_ports(2)
-        # Boot's management port has the TLS of the other one.
-        self.managements.append(f"{'https' if template != GATEWAY else 'http'}://127.0.0.1:{management}/actuator")
+        self.managements.append(f"http://127.0.0.1:{management}/actuator")
         text = template.format(port=port, management=management, **self.places)
         file = write(os.path.join(self.directory, name + ".yml"), text)
         # A JVM that lives for a minute needs less compilation.
