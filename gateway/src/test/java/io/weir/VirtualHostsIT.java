@@ -202,6 +202,7 @@ class VirtualHostsIT {
                 Socket socket = new Socket(InetAddress.getLoopbackAddress(), old.port());
                 TestCaller caller = TestCaller.over(TestTls.named(socket, "a.test", "http/1.1"))) {
             assertThat(ask(caller, "b.test", "/1").status()).isEqualTo(421);
+            assertThat(ask(caller, "a.test", "/1").text()).isEqualTo("a");
         }
     }
 

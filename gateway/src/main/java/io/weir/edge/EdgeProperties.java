@@ -97,8 +97,8 @@ import org.springframework.util.unit.DataSize;
  * @param tlsTicketSecret the secret from which BoringSSL's keys of session tickets are derived, 32 to 4096
  *     characters, the same one for all gateways at which callers shall resume their TLS sessions; default:
  *     none. Without it each gateway has keys of its own. The keys change every twelve hours. The JDK's engine
- *     ignores it. Whoever knows it can pose as the gateway to callers that hold a ticket, and can read
- *     recorded connections over TLS 1.2, but not over TLS 1.3.
+ *     ignores it. Whoever has the secret can pose as the gateway to callers with a ticket. Over TLS 1.2 the
+ *     secret also reveals recorded connections.
  */
 public record EdgeProperties(
         @DefaultValue("20000") @Min(1) @Max(10_000_000) int maxConnections,

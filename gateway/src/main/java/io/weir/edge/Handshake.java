@@ -2,11 +2,11 @@ package io.weir.edge;
 
 import io.netty.handler.ssl.NotSslRecordException;
 import io.netty.handler.ssl.ReferenceCountedOpenSslEngine;
+import io.netty.handler.ssl.SslHandshakeTimeoutException;
 import io.netty.internal.tcnative.SSL;
 import java.nio.channels.ClosedChannelException;
-import java.security.GeneralSecurityException;
+import java.security.cert.CertificateException;
 import java.util.Locale;
-import java.util.concurrent.TimeoutException;
 import javax.net.ssl.SSLEngine;
 import javax.net.ssl.SSLHandshakeException;
 import org.jspecify.annotations.Nullable;
@@ -56,11 +56,11 @@ public enum Handshake {
         if (failure instanceof NotSslRecordException) {
             return NO_TLS;
         }
+        if (failure instanceof SslHandshakeTimeoutException) {
+            return TIMEOUT;
+        }
         for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
-            if (cause instanceof TimeoutException) {
-                return TIMEOUT;
-            }
-            if (cause instanceof GeneralSecurityException || isWithoutCertificate(cause.getMessage())) {
+            if (cause instanceof CertificateException || isWithoutCertificate(cause.getMessage())) {
                 return CERTIFICATE;
             }
         }

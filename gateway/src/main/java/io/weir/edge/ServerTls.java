@@ -76,8 +76,21 @@ public final class ServerTls implements NettyServerCustomizer, AutoCloseable {
     private final LoopResources loops;
     private final @Nullable String ticketSecret;
     private final @Nullable Future<?> renewal;
-    private final Map<String, SslProvider> hosts = new ConcurrentHashMap<>();
-    private final Map<String, TicketKeys> ticketKeys = new ConcurrentHashMap<>();
+    private final Map<String, Host> hosts = new ConcurrentHashMap<>();
+
+    /** The present TLS of a host, and the keys of its tickets; null: those of its context. */
+    private record Host(SslProvider tls, @Nullable TicketKeys ticketKeys) {
+
+        SslContext context() {
+            return tls.getSslContext();
+        }
+
+        void renewTicketKeys() {
+            if (ticketKeys != null && context().sessionContext() instanceof OpenSslSessionContext sessions) {
+                sessions.setTicketKeys(ticketKeys.at(Instant.now()));
+            }
+        }
+    }
 
     private ServerTls(
             TlsEngine configured, @Nullable String ticketSecret, Ssl ssl, boolean speaksHttp2, LoopResources loops) {
@@ -139,19 +152,17 @@ public final class ServerTls implements NettyServerCustomizer, AutoCloseable {
 
     /** The present TLS of a host; null: of a client that names none. */
     SslProvider of(@Nullable String host) {
-        SslProvider own = host == null ? null : hosts.get(host);
-        return own == null ? Objects.requireNonNull(hosts.get(OTHERS)) : own;
+        Host own = host == null ? null : hosts.get(host);
+        return (own == null ? Objects.requireNonNull(hosts.get(OTHERS)) : own).tls();
     }
 
-    private void use(String host, SslBundle bundle) {
-        SslProvider next = provider(bundle);
-        if (ticketSecret != null) {
-            ticketKeys.put(host, new TicketKeys(ticketSecret, host, certificates(bundle)));
-            renewTicketKeys(host, next);
-        }
-        SslProvider replaced = hosts.put(host, next);
+    private void use(String name, SslBundle bundle) {
+        TicketKeys keys = ticketSecret == null ? null : new TicketKeys(ticketSecret, name, certificates(bundle));
+        Host next = new Host(provider(bundle), keys);
+        next.renewTicketKeys();
+        Host replaced = hosts.put(name, next);
         if (replaced != null) {
-            releaseUnused(replaced.getSslContext());
+            releaseUnused(replaced.context());
         }
     }
 
@@ -169,15 +180,9 @@ public final class ServerTls implements NettyServerCustomizer, AutoCloseable {
         ReferenceCountUtil.release(context);
     }
 
+    /** On an event loop, which {@link #releaseUnused} waits for: no context is released meanwhile. */
     private void renewTicketKeys() {
-        hosts.forEach(this::renewTicketKeys);
-    }
-
-    private void renewTicketKeys(String host, SslProvider tls) {
-        TicketKeys keys = ticketKeys.get(host);
-        if (keys != null && tls.getSslContext().sessionContext() instanceof OpenSslSessionContext sessions) {
-            sessions.setTicketKeys(keys.at(Instant.now()));
-        }
+        hosts.values().forEach(Host::renewTicketKeys);
     }
 
     /** Releases the contexts; the server has stopped. Connections that are still open keep theirs. */
@@ -186,7 +191,7 @@ public final class ServerTls implements NettyServerCustomizer, AutoCloseable {
         if (renewal != null) {
             renewal.cancel(false);
         }
-        hosts.values().forEach(host -> ReferenceCountUtil.release(host.getSslContext()));
+        hosts.values().forEach(host -> ReferenceCountUtil.release(host.context()));
         hosts.clear();
     }
 

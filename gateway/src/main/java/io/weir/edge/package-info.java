@@ -51,7 +51,8 @@
  *  HTTP/2:  TLS ► Http2Scanner ► codec ► Http2Guard ► streams ► Reactor Netty
  * </pre>
  *
- * {@link io.weir.edge.HandshakeGate} and {@link io.weir.edge.AlpnCheck} precede TLS. The port that redirects
+ * {@link io.weir.edge.HandshakeGate} and {@link io.weir.edge.AlpnCheck} precede TLS, and {@link
+ * io.weir.edge.HandshakeEvents} follows it until the handshake ends. The port that redirects
  * to https has the pipeline of HTTP/1 without TLS. With {@code proxy-protocol},
  * {@link io.weir.edge.ProxyHeaderHandler} precedes both, and removes itself after the header.
  *

@@ -173,7 +173,7 @@ public final class TlsBenchmark {
         }
         int served = Host.freePort();
         Map<String, Object> values = new TreeMap<>(Map.of("ANSWER", "x".repeat(SMALL_BYTES), "SERVED_PORT", served));
-        startPinned("served", LOAD_CORE, PeerProxy.NGINX_COMMAND, "served-tls.conf", served, values);
+        startPinned(PeerProxy.NGINX, LOAD_CORE, "served-tls.conf", served, values);
         RunningServer weir = TestServers.gateway(
                 processes,
                 List.of(("env CERTIFICATE=" + certificate + " PRIVATE_KEY=" + key + " taskset -c " + MEASURED_CORE + ' '
@@ -185,29 +185,24 @@ public final class TlsBenchmark {
                 List.of("perf/peers/weir-tls.yml"));
         TestServers.awaitReadiness(processes, weir);
         subjects.add(new Subject("Weir", weir.process().orElseThrow(), weir.port()));
-        startPeer(
-                "Envoy",
-                "envoy --disable-hot-restart --log-level error --concurrency 1 -c ${FILE}",
-                "envoy-tls.yaml",
-                values);
-        startPeer("HAProxy", "haproxy -db -f ${FILE}", "haproxy-tls.cfg", values);
+        startPeer("Envoy", PeerProxy.ENVOY, "envoy-tls.yaml", values);
+        startPeer("HAProxy", PeerProxy.HAPROXY, "haproxy-tls.cfg", values);
     }
 
-    private void startPeer(String name, String command, String file, Map<String, ?> values)
+    private void startPeer(String name, PeerProxy peer, String file, Map<String, ?> values)
             throws InterruptedException {
         int port = Host.freePort();
-        subjects.add(new Subject(name, startPinned(name, MEASURED_CORE, command, file, port, values), port));
+        subjects.add(new Subject(name, startPinned(peer, MEASURED_CORE, file, port, values), port));
     }
 
-    private ManagedProcess startPinned(
-            String name, int core, String command, String file, int port, Map<String, ?> values)
+    private ManagedProcess startPinned(PeerProxy proxy, int core, String file, int port, Map<String, ?> values)
             throws InterruptedException {
         Map<String, Object> all = new TreeMap<>(values);
-        all.put("PORT", port);
+        all.putAll(Map.of("PORT", port, "CORES", 1));
         List<String> pinned = new ArrayList<>(List.of("taskset", "-c", Integer.toString(core)));
-        pinned.addAll(PeerProxy.words(command, Path.of("perf", "peers", file), all, directory));
-        ManagedProcess process = processes.start(name, pinned, Map.of());
-        processes.await(name + " listens", () -> listens(port));
+        pinned.addAll(proxy.words(Path.of("perf", "peers", file), all, directory));
+        ManagedProcess process = processes.start(proxy.label(), pinned, Map.of());
+        processes.await(proxy.label() + " listens", () -> listens(port));
         return process;
     }
 

@@ -136,13 +136,13 @@ public enum PeerProxy {
         int port = Host.freePort();
         Map<String, Object> all = new TreeMap<>(values);
         all.putAll(Map.of("PORT", port, "CORES", Host.cores().size()));
-        processes.start(label(), words(command, template, all, processes.directory()), Map.of());
+        processes.start(label(), words(template, all, processes.directory()), Map.of());
         processes.await(label() + " answers", () -> HttpControl.answers("http://127.0.0.1:" + port + "/"));
         return port;
     }
 
-    /** The words of a command; writes its configuration into the directory, with the values filled in. */
-    public static List<String> words(String command, Path template, Map<String, ?> values, Path directory) {
+    /** The words of the command; writes the configuration into the directory, with the values filled in. */
+    public List<String> words(Path template, Map<String, ?> values, Path directory) {
         Map<String, Object> all = new TreeMap<>(values);
         all.put("DIR", directory);
         all.put("FILE", write(template, all, directory));
