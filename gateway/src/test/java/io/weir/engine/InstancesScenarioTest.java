@@ -119,7 +119,7 @@ class InstancesScenarioTest {
     @ParameterizedTest
     @MethodSource("coldStarts")
     void losesFewCallersWhereOneInstanceFailsAndTheOtherOneIsCold(int perSecond, int lateAnswers, Fault fault) {
-        for (long seed = 1; seed <= Tier.choose(1, 8); seed++) {
+        for (long seed = 1; seed <= Tier.choose(1, 3); seed++) {
             InstancesSimulation simulation = new InstancesSimulation(2, DEADLINE, LIMIT, seed);
             Replica bad = simulation.replicas.getFirst();
             bad.fault = fault;
@@ -142,7 +142,7 @@ class InstancesScenarioTest {
     @ParameterizedTest
     @ValueSource(ints = {20, 300})
     void losesFewCallersWhereTwoOfThreeFail(int perSecond) {
-        for (long seed = 1; seed <= Tier.choose(1, 4); seed++) {
+        for (long seed = 1; seed <= Tier.choose(1, 2); seed++) {
             InstancesSimulation simulation = new InstancesSimulation(3, DEADLINE, LIMIT, seed);
             simulation.traffic(perSecond, Duration.ofSeconds(40));
             simulation.endings.clear();
@@ -523,7 +523,7 @@ class InstancesScenarioTest {
     /** A call with a millisecond left gets no permit elsewhere: it lacks time, and no breaker refuses it. */
     @Test
     void noMovedCallIsRefusedAsIfTheBackendWereOpen() {
-        for (long seed = 1; seed <= Tier.choose(7, 40); seed++) {
+        for (long seed = 1; seed <= Tier.choose(7, 14); seed++) {
             InstancesSimulation simulation = new InstancesSimulation(3, DEADLINE, TrafficSimulation.AUTO, seed);
             // Another phase of the traffic with each seed.
             simulation.traffic(300, Duration.ofMillis(30_000 + seed % 7 * 31));
@@ -668,7 +668,7 @@ class InstancesScenarioTest {
             value = Fault.class,
             names = {"ERRORS", "HANG", "REFUSED", "RESET"})
     void servesTheCallersOfABadInstanceAtAnAdaptiveLimit(Fault fault) {
-        for (long seed = 1; seed <= Tier.choose(1, 6); seed++) {
+        for (long seed = 1; seed <= Tier.choose(1, 2); seed++) {
             InstancesSimulation simulation = new InstancesSimulation(3, DEADLINE, TrafficSimulation.AUTO, seed);
             simulation.traffic(300, Duration.ofSeconds(10));
             simulation.endings.clear();
@@ -686,7 +686,7 @@ class InstancesScenarioTest {
     @ParameterizedTest
     @ValueSource(ints = {TrafficSimulation.AUTO, LIMIT})
     void losesNoCallerWhereInstancesAreKilledOneAfterTheOther(int limit) {
-        for (long seed = 1; seed <= Tier.choose(1, 6); seed++) {
+        for (long seed = 1; seed <= Tier.choose(1, 2); seed++) {
             InstancesSimulation simulation = new InstancesSimulation(3, DEADLINE, limit, seed);
             simulation.traffic(300, Duration.ofSeconds(15));
             for (Replica restarted : simulation.replicas) {
@@ -836,7 +836,7 @@ class InstancesScenarioTest {
     void startsAColdInstanceSlowly(int perSecond) {
         long slowAnswers = 0;
         long without = 0;
-        for (long seed = 1; seed <= Tier.choose(1, 8); seed++) {
+        for (long seed = 1; seed <= Tier.choose(1, 3); seed++) {
             InstancesSimulation slowStart =
                     returnOfAColdInstance(LoadBalancingPolicy.LEAST_LATENCY, Duration.ofSeconds(10), perSecond, seed);
             assertThat(Duration.ofNanos(p99(slowStart))).as("p99").isLessThanOrEqualTo(CALM.multipliedBy(3));

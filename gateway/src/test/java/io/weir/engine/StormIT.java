@@ -15,7 +15,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
 import org.slf4j.LoggerFactory;
 
 /**
- * At least 1000 exchanges through both doors, in the full tier 4000. Two random events hit each exchange at
+ * At least 1000 exchanges through both doors, in the full tier 2000. Two random events hit each exchange at
  * the same time, in a random phase. A fifth of the exchanges goes to backends that violate HTTP. No resource
  * may be lost or held, no caller may get the answer to another request or take a broken answer for a complete
  * one, and each exchange must end for one of its events. The test runs up to ten times as many
@@ -28,7 +28,7 @@ import org.slf4j.LoggerFactory;
 class StormIT {
 
     private static final Logger ROOT = (Logger) LoggerFactory.getLogger(org.slf4j.Logger.ROOT_LOGGER_NAME);
-    private static final int EXCHANGES = Integer.getInteger("storm.exchanges", Tier.choose(1_000, 4_000));
+    private static final int EXCHANGES = Integer.getInteger("storm.exchanges", Tier.choose(1_000, 2_000));
 
     @Test
     void releasesEverythingIfTwoEventsMeet() throws Exception {

@@ -7,7 +7,6 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -27,8 +26,7 @@ class MalformedConfigurationTest {
     }
 
     @ParameterizedTest(name = "{0}")
-    @MethodSource("io.weir.config.check.MalformedFixtures#all")
-    @Tag("full")
+    @MethodSource("io.weir.config.check.MalformedFixtures#first")
     void printsTheProblems(MalformedConfiguration configuration) throws IOException {
         configuration.assertPrinted(directory);
     }

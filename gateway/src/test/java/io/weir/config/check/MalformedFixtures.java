@@ -37,12 +37,25 @@ final class MalformedFixtures {
 
     /** The cases of all files. */
     static List<MalformedConfiguration> all() throws IOException {
+        List<MalformedConfiguration> cases = new ArrayList<>();
+        for (Path file : files()) {
+            cases.addAll(read(file));
+        }
+        return cases;
+    }
+
+    /** The first case of each file. */
+    static List<MalformedConfiguration> first() throws IOException {
+        List<MalformedConfiguration> cases = new ArrayList<>();
+        for (Path file : files()) {
+            cases.add(read(file).getFirst());
+        }
+        return cases;
+    }
+
+    private static List<Path> files() throws IOException {
         try (Stream<Path> files = Files.list(DIRECTORY)) {
-            List<MalformedConfiguration> cases = new ArrayList<>();
-            for (Path file : files.sorted().toList()) {
-                cases.addAll(read(file));
-            }
-            return cases;
+            return files.sorted().toList();
         }
     }
 
