@@ -32,14 +32,18 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * {@code perf/bench tls}: {@code JAR [--rounds N] [--seconds N] [--warm-up N]}. TLS of Weir beside that of
- * Envoy and HAProxy, each on one core; the load and the backend share another one.
+ * {@code perf/bench tls}: {@code JAR [--rounds N] [--seconds N] [--warm-up SECONDS]}. TLS of Weir beside that
+ * of Envoy and HAProxy, each on one core; the load and the backend share another one.
  */
 public final class TlsBenchmark {
 
     private static final int MEASURED_CORE = 0;
     private static final int LOAD_CORE = 1;
-    private static final int MAX_WARM_UPS = 8;
+    private static final int MAX_WARM_UPS = 12;
+    /** Of loads that take no seconds, as one part of a warm-up. */
+    private static final int WARM_UP_LOADS = 25;
+
+    private static final double STEADY = 1.05;
     private static final int SMALL_BYTES = 200;
     private static final long LARGE_BYTES = 50_000_000;
     private static final Duration PATIENCE = Duration.ofMinutes(2);
@@ -126,7 +130,7 @@ public final class TlsBenchmark {
     }
 
     static int run(String... args) throws Exception {
-        Map<String, Integer> options = new TreeMap<>(Map.of("--rounds", 5, "--seconds", 4, "--warm-up", 30));
+        Map<String, Integer> options = new TreeMap<>(Map.of("--rounds", 5, "--seconds", 4, "--warm-up", 15));
         for (int i = 1; i < args.length; i += 2) {
             options.put(args[i], Integer.parseInt(args[i + 1]));
         }
@@ -219,7 +223,7 @@ public final class TlsBenchmark {
         Subject weir = subjects.getFirst();
         System.out.println("warming up");
         for (Kind kind : Kind.values()) {
-            warmUp(weir, kind, kind.takesSeconds() ? warmUp : 1);
+            warmUp(weir, kind, warmUp);
         }
         for (int round = 1; round <= rounds; round++) {
             for (Kind kind : Kind.values()) {
@@ -267,17 +271,29 @@ public final class TlsBenchmark {
         return rate;
     }
 
-    /** Repeats the load until all answers are right: a cold JVM is slow, and refuses calls. */
+    /**
+     * Repeats the load until its rate exceeds the best one by less than a twentieth: a cold JVM is slow, and
+     * refuses calls.
+     */
     private void warmUp(Subject subject, Kind kind, int seconds) throws InterruptedException {
-        for (int i = 1; i < MAX_WARM_UPS; i++) {
+        double best = 0;
+        for (int i = 1; i <= MAX_WARM_UPS; i++) {
+            double rate = 0;
             try {
-                load(subject, kind, seconds);
-                return;
+                for (int loads = kind.takesSeconds() ? 1 : WARM_UP_LOADS; loads > 0; loads--) {
+                    rate = Math.max(rate, load(subject, kind, seconds));
+                }
+                if (rate < STEADY * best) {
+                    return;
+                }
+                best = Math.max(best, rate);
             } catch (RunFailure refused) {
+                if (i == MAX_WARM_UPS) {
+                    throw refused;
+                }
                 System.out.println("again: " + kind.text);
             }
         }
-        load(subject, kind, seconds);
     }
 
     private double load(Subject subject, Kind kind, int seconds) throws InterruptedException {
