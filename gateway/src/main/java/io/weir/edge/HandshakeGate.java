@@ -6,8 +6,8 @@ import io.netty.util.ReferenceCountUtil;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Holds back the first bytes of a TLS connection while its event loop sheds and has begun enough handshakes
- * in its current iteration: a handshake costs as much as several requests. Removes itself with the first
+ * Holds back the first bytes of a TLS connection while its event loop has begun enough handshakes in its
+ * current iteration: a handshake costs as much as several requests. Removes itself with the first
  * bytes that it passes on. The time-out of the first head bounds the wait.
  */
 // Concurrency: confined to the connection's event loop.

@@ -75,7 +75,7 @@ final class LoopDelay implements LoopPauses, Runnable {
     private final long limitNanos;
     private final LoadShedder shedder;
     private final AtomicInteger sheddingLoops;
-    private final LoopTurns turns = new LoopTurns();
+    private final LoopTurns turns;
 
     private final long[] dueNanos = new long[KEPT];
     private final long[] delayNanos = new long[KEPT];
@@ -109,6 +109,7 @@ final class LoopDelay implements LoopPauses, Runnable {
             LoadShedder shedder,
             AtomicInteger sheddingLoops) {
         this.loop = loop;
+        this.turns = new LoopTurns(loop);
         this.nanoClock = nanoClock;
         this.processorWait = processorWait;
         this.limitNanos = limitNanos;
@@ -167,7 +168,7 @@ final class LoopDelay implements LoopPauses, Runnable {
      * Whether this loop may begin a costly task now; if not, the task runs in a later iteration. On the loop.
      */
     boolean takeTurn(Runnable task) {
-        return isClosed || turns.take(shedder.isShedding(), task);
+        return isClosed || turns.take(task);
     }
 
     /** A task of {@link #takeTurn} no longer waits. On the loop. */
@@ -244,8 +245,7 @@ final class LoopDelay implements LoopPauses, Runnable {
         boolean begins = !shedder.isShedding() && standing > shedder.targetNanos() && !hasShrunk(now, delay);
         shedder.observe(now, delay, begins, standing > limitNanos);
         count(shedder.isShedding());
-        turns.nextIteration();
-        schedule(now, late < LATE_NANOS && !turns.areWaiting() ? REST_NANOS : 0);
+        schedule(now, late < LATE_NANOS ? REST_NANOS : 0);
     }
 
     private void endPause(long pause, long now) {

@@ -3,30 +3,39 @@ package io.weir.overload;
 import java.util.Iterator;
 import java.util.LinkedHashSet;
 import java.util.Set;
+import java.util.concurrent.RejectedExecutionException;
 
 /**
- * The costly tasks that one event loop may begin in each of its iterations, such as TLS handshakes: any
- * number while it has no standing delay and no task waits, {@value #PER_ITERATION} otherwise. The others wait
- * for a later iteration, first come, first served.
+ * Costly tasks of one event loop, such as TLS handshakes: it begins one of them in each of its iterations.
+ * The others wait for a later iteration, first come, first served. While tasks wait, the next iteration
+ * begins at once, so they use all of the loop's time that requests leave.
  *
  * <p>The waiting tasks belong to open connections, so the limit of connections bounds their number.
  */
 // Concurrency: confined to the event loop.
-final class LoopTurns {
+final class LoopTurns implements Runnable {
 
-    static final int PER_ITERATION = 2;
-
+    private final LoopDelay.Timer loop;
     private final Set<Runnable> waiting = new LinkedHashSet<>();
-    private int begun;
+    /** A task has begun in this iteration. */
+    private boolean isTaken;
+
+    private boolean isScheduled;
+
+    LoopTurns(LoopDelay.Timer loop) {
+        this.loop = loop;
+    }
 
     /** Takes a turn; if there is none left, the task runs in a later iteration. */
-    boolean take(boolean isShedding, Runnable task) {
-        if (waiting.isEmpty() && (!isShedding || begun < PER_ITERATION)) {
-            begun++;
-            return true;
+    boolean take(Runnable task) {
+        boolean mayBegin = !isTaken && waiting.isEmpty();
+        if (mayBegin) {
+            isTaken = true;
+        } else {
+            waiting.add(task);
         }
-        waiting.add(task);
-        return false;
+        schedule();
+        return mayBegin;
     }
 
     /** A task no longer waits: its connection is closed. */
@@ -34,26 +43,38 @@ final class LoopTurns {
         waiting.remove(task);
     }
 
-    boolean areWaiting() {
-        return !waiting.isEmpty();
-    }
-
-    /** Another iteration: the tasks that have waited longest run. */
-    void nextIteration() {
-        begun = 0;
-        while (begun < PER_ITERATION && !waiting.isEmpty()) {
-            begun++;
-            Iterator<Runnable> first = waiting.iterator();
+    /** Another iteration: the task that has waited longest runs. */
+    @Override
+    public void run() {
+        isScheduled = false;
+        Iterator<Runnable> first = waiting.iterator();
+        isTaken = first.hasNext();
+        if (isTaken) {
             Runnable task = first.next();
             first.remove();
+            schedule();
             task.run();
         }
     }
 
-    /** Runs all waiting tasks, since {@link #nextIteration} is not called any more. */
+    /** Runs all waiting tasks. */
     void close() {
         while (!waiting.isEmpty()) {
-            nextIteration();
+            run();
+        }
+    }
+
+    /** A loop runs the timers that its tasks set in its next iteration, after what it reads there. */
+    private void schedule() {
+        if (isScheduled) {
+            return;
+        }
+        try {
+            loop.schedule(this, 0);
+            isScheduled = true;
+        } catch (RejectedExecutionException e) {
+            // The loop has stopped, and closes its connections.
+            waiting.clear();
         }
     }
 }

@@ -116,7 +116,6 @@ class OverloadGuardTest {
         Runnable task = () -> {};
 
         assertThat(guard.takeTurn(loop, task)).isTrue();
-        assertThat(guard.takeTurn(loop, task)).isTrue();
         assertThat(guard.takeTurn(loop, task)).isFalse();
         guard.leaveTurns(loop, task);
         assertThat(guard.takeTurn(Runnable::run, task)).isTrue();
