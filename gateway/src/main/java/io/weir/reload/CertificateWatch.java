@@ -6,8 +6,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -20,7 +18,7 @@ import org.slf4j.LoggerFactory;
  * neither starts nor delays a rotation, and links and network file systems need no special case. A refused
  * bundle is tried again at each comparison, because a certificate becomes valid without a change of its file.
  */
-// Concurrency: one daemon thread does everything; the latch ends it.
+// Concurrency: one daemon thread does everything.
 public final class CertificateWatch implements AutoCloseable {
 
     private static final Logger log = LoggerFactory.getLogger(CertificateWatch.class);
@@ -29,9 +27,7 @@ public final class CertificateWatch implements AutoCloseable {
     private final CertificateMeters meters;
     private final Duration period;
     private final List<WatchedBundle> watched;
-    private final Thread thread =
-            Thread.ofPlatform().daemon().name("weir-certificates").unstarted(this::run);
-    private final CountDownLatch closed = new CountDownLatch(1);
+    private final WatchThread thread = new WatchThread("weir-certificates", this::run);
 
     /** A bundle with its files' hashes in force and at the last comparison. */
     private static final class WatchedBundle {
@@ -82,13 +78,9 @@ public final class CertificateWatch implements AutoCloseable {
         }
     }
 
-    private void run() {
-        try {
-            while (!closed.await(period.toNanos(), TimeUnit.NANOSECONDS)) {
-                watched.forEach(this::compare);
-            }
-        } catch (InterruptedException e) {
-            log.debug("Watch of certificates stopped", e);
+    private void run() throws InterruptedException {
+        while (thread.rest(period)) {
+            watched.forEach(this::compare);
         }
     }
 
@@ -145,6 +137,6 @@ public final class CertificateWatch implements AutoCloseable {
     /** Stops the watch. A rotation in progress is completed. */
     @Override
     public void close() {
-        closed.countDown();
+        thread.close();
     }
 }

@@ -28,7 +28,7 @@ import org.slf4j.LoggerFactory;
  * content has been stable for the quiet period. So it does not load a partially written file, unless the
  * writer pauses for longer than that.
  */
-// Concurrency: one daemon thread does everything; the volatile `isClosed` ends it.
+// Concurrency: one daemon thread does everything.
 public final class FileWatch implements AutoCloseable {
 
     private static final Logger log = LoggerFactory.getLogger(FileWatch.class);
@@ -39,10 +39,9 @@ public final class FileWatch implements AutoCloseable {
     private final LiveConfiguration configuration;
     private final Duration pollInterval;
     private final Duration quietPeriod;
-    private final Thread thread;
     private final Map<Path, WatchKey> registered = new HashMap<>();
     private final @Nullable WatchService watchService;
-    private volatile boolean isClosed;
+    private final WatchThread thread = new WatchThread("weir-reload", this::run);
 
     /**
      * A watch that has not started yet.
@@ -55,7 +54,6 @@ public final class FileWatch implements AutoCloseable {
         this.pollInterval = pollInterval;
         this.quietPeriod = quietPeriod;
         this.watchService = open();
-        this.thread = Thread.ofPlatform().daemon().name("weir-reload").unstarted(this::run);
     }
 
     private static @Nullable WatchService open() {
@@ -72,15 +70,15 @@ public final class FileWatch implements AutoCloseable {
         thread.start();
     }
 
-    private void run() {
+    private void run() throws InterruptedException {
         try {
             // The files may have changed after startup loaded them.
             Compared known = reloadIfChanged(Compared.NOTHING);
-            while (!isClosed) {
+            while (!thread.isClosed()) {
                 awaitEvent();
                 known = reloadIfChanged(known);
             }
-        } catch (InterruptedException | ClosedWatchServiceException e) {
+        } catch (ClosedWatchServiceException e) {
             log.debug("File watch stopped", e);
         }
     }
@@ -95,7 +93,9 @@ public final class FileWatch implements AutoCloseable {
                 return known;
             }
             for (int comparisons = 0; comparisons < MAX_COMPARISONS; comparisons++) {
-                TimeUnit.NANOSECONDS.sleep(quietPeriod.toNanos());
+                if (!thread.rest(quietPeriod)) {
+                    return known;
+                }
                 Map<Path, String> later = WatchedFiles.hashes(files);
                 if (later.equals(current)) {
                     break;
@@ -149,7 +149,7 @@ public final class FileWatch implements AutoCloseable {
     private void awaitEvent() throws InterruptedException {
         WatchService service = watchService;
         if (service == null) {
-            TimeUnit.NANOSECONDS.sleep(pollInterval.toNanos());
+            thread.rest(pollInterval);
             return;
         }
         if (register(service, WatchedFiles.directories(filesToRegister()))) {
@@ -206,16 +206,15 @@ public final class FileWatch implements AutoCloseable {
     /** Stops the watch. A reload in progress is completed. */
     @Override
     public void close() {
-        isClosed = true;
+        thread.end();
         WatchService service = watchService;
-        try {
-            if (service == null) {
-                thread.interrupt();
-            } else {
+        if (service != null) {
+            try {
                 service.close();
+            } catch (IOException e) {
+                log.debug("File watch could not be closed", e);
             }
-        } catch (IOException e) {
-            log.debug("File watch could not be closed", e);
         }
+        thread.close();
     }
 }

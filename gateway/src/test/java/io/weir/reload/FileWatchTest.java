@@ -85,14 +85,8 @@ class FileWatchTest {
     }
 
     @AfterEach
-    void stop() throws InterruptedException {
+    void stop() {
         watch.close();
-        // It may still read the file, which is deleted next.
-        for (Thread thread : Thread.getAllStackTraces().keySet()) {
-            if ("weir-reload".equals(thread.getName())) {
-                thread.join();
-            }
-        }
     }
 
     private ConfigurationSnapshot read() {
