@@ -13,9 +13,9 @@ import reactor.netty.ReactorNetty;
  * ({@code perf/scenario overload}). Two loops, also on one processor, keep a long task of one loop, such as a
  * scrape of all metrics, from the other's calls.
  *
- * <p>{@code reactor.netty.send.maxPrefetchSize}, the buffers of a body that a writer holds unsent:
- * {@value #UNSENT_BUFFERS} in place of 128, since the buffers of answers are twice as large as by default:
- * the same megabyte for a caller who reads slowly.
+ * <p>{@code reactor.netty.send.maxPrefetchSize}, the largest number of unsent buffers of a body:
+ * {@value #UNSENT_BUFFERS} in place of 128. The buffers of answers are twice as large as Netty's default, so
+ * that a caller who reads slowly holds as much memory, a megabyte.
  */
 final class ReactorNettyDefaults {
 

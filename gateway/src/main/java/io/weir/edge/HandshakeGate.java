@@ -6,9 +6,9 @@ import io.netty.util.ReferenceCountUtil;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Holds back the first bytes of a TLS connection while its event loop has begun enough handshakes in its
- * current iteration: a handshake costs as much as several requests. Removes itself with the first
- * bytes that it passes on. The time-out of the first head bounds the wait.
+ * Holds back the first bytes of a TLS connection until its event loop may begin another handshake, which
+ * costs as much as several requests. Removes itself with the first bytes that it passes on. The time-out of
+ * the first head bounds the wait.
  */
 // Concurrency: confined to the connection's event loop.
 final class HandshakeGate extends ChannelInboundHandlerAdapter implements Runnable {

@@ -51,9 +51,9 @@
  *  HTTP/2:  TLS ► Http2Scanner ► codec ► Http2Guard ► streams ► Reactor Netty
  * </pre>
  *
- * {@link io.weir.edge.HandshakeGate} and {@link io.weir.edge.AlpnCheck} precede TLS, and {@link
- * io.weir.edge.HandshakeEvents} follows it until the handshake ends. The port that redirects
- * to https has the pipeline of HTTP/1 without TLS. With {@code proxy-protocol},
+ * {@link io.weir.edge.HandshakeGate} and {@link io.weir.edge.AlpnCheck} precede TLS. Netty's
+ * {@code FlushConsolidationHandler} follows it, and {@link io.weir.edge.HandshakeEvents} until the handshake
+ * ends. The port that redirects to https has the pipeline of HTTP/1 without TLS. With {@code proxy-protocol},
  * {@link io.weir.edge.ProxyHeaderHandler} precedes both, and removes itself after the header.
  *
  * <p>Reactor Netty builds the pipelines, and {@link io.weir.edge.EdgeServerCustomizer} inserts handlers

@@ -62,7 +62,10 @@ final class WatchThread implements AutoCloseable {
         end();
         try {
             if (thread.isAlive() && !thread.join(LONGEST_WAIT)) {
-                log.warn("{} is still busy", thread.getName());
+                log.warn(
+                        "{} has not ended after {} s; the shutdown continues",
+                        thread.getName(),
+                        LONGEST_WAIT.toSeconds());
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
