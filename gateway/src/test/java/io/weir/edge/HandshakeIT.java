@@ -16,6 +16,11 @@ import java.net.InetAddress;
 import java.net.Socket;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLEngine;
 import javax.net.ssl.SSLSocket;
@@ -27,6 +32,9 @@ import org.junit.jupiter.api.Test;
 /** How the handshakes of callers end, as the metric counts them. */
 @Tag("tls")
 class HandshakeIT {
+
+    /** More handshakes than an event loop begins at once. */
+    private static final int CROWD = 200;
 
     private static TestBackend backend;
     private static TestGateway gateway;
@@ -104,6 +112,30 @@ class HandshakeIT {
         note();
         call();
         awaitOne(Handshake.RESUMED);
+    }
+
+    @Test
+    void eachCallerOfACrowdGetsItsTurn() throws Exception {
+        note();
+        List<Future<?>> calls = new ArrayList<>();
+        try (ExecutorService callers = Executors.newVirtualThreadPerTaskExecutor()) {
+            for (int i = 0; i < CROWD; i++) {
+                calls.add(callers.submit(() -> {
+                    try (SSLSocket socket = socket(trustful)) {
+                        socket.startHandshake();
+                    }
+                    return null;
+                }));
+            }
+        }
+        for (Future<?> each : calls) {
+            each.get();
+        }
+        await().until(() -> count(gateway, Handshake.FULL)
+                        - before[Handshake.FULL.ordinal()]
+                        + count(gateway, Handshake.RESUMED)
+                        - before[Handshake.RESUMED.ordinal()]
+                == CROWD);
     }
 
     @Test
