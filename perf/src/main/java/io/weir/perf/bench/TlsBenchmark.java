@@ -11,6 +11,7 @@ import io.weir.perf.run.Processes.Role;
 import io.weir.perf.run.RateRounds;
 import io.weir.perf.run.RunFailure;
 import io.weir.perf.run.RunningServer;
+import io.weir.perf.run.SteadyRate;
 import io.weir.perf.run.TestServers;
 import java.io.IOException;
 import java.io.RandomAccessFile;
@@ -43,7 +44,6 @@ public final class TlsBenchmark {
     /** Of loads that take no seconds, as one part of a warm-up. */
     private static final int WARM_UP_LOADS = 25;
 
-    private static final double STEADY = 1.05;
     private static final int SMALL_BYTES = 200;
     private static final long LARGE_BYTES = 50_000_000;
     private static final Duration PATIENCE = Duration.ofMinutes(2);
@@ -223,7 +223,7 @@ public final class TlsBenchmark {
         Subject weir = subjects.getFirst();
         System.out.println("warming up");
         for (Kind kind : Kind.values()) {
-            warmUp(weir, kind, warmUp);
+            SteadyRate.reach(MAX_WARM_UPS, () -> warmUpRound(weir, kind, warmUp));
         }
         for (int round = 1; round <= rounds; round++) {
             for (Kind kind : Kind.values()) {
@@ -271,29 +271,18 @@ public final class TlsBenchmark {
         return rate;
     }
 
-    /**
-     * Repeats the load until its rate exceeds the best one by less than a twentieth: a cold JVM is slow, and
-     * refuses calls.
-     */
-    private void warmUp(Subject subject, Kind kind, int seconds) throws InterruptedException {
+    /** The best rate of a round; 0 if a call failed, since a cold JVM is slow, and refuses calls. */
+    private double warmUpRound(Subject subject, Kind kind, int seconds) throws InterruptedException {
         double best = 0;
-        for (int i = 1; i <= MAX_WARM_UPS; i++) {
-            double rate = 0;
-            try {
-                for (int loads = kind.takesSeconds() ? 1 : WARM_UP_LOADS; loads > 0; loads--) {
-                    rate = Math.max(rate, load(subject, kind, seconds));
-                }
-                if (rate < STEADY * best) {
-                    return;
-                }
-                best = Math.max(best, rate);
-            } catch (RunFailure refused) {
-                if (i == MAX_WARM_UPS) {
-                    throw refused;
-                }
-                System.out.println("again: " + kind.text);
+        try {
+            for (int loads = kind.takesSeconds() ? 1 : WARM_UP_LOADS; loads > 0; loads--) {
+                best = Math.max(best, load(subject, kind, seconds));
             }
+        } catch (RunFailure refused) {
+            System.out.println("again: " + kind.text);
+            return 0;
         }
+        return best;
     }
 
     private double load(Subject subject, Kind kind, int seconds) throws InterruptedException {

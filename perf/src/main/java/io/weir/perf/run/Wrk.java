@@ -19,8 +19,6 @@ public record Wrk(long requests, long refused, double perSecond) {
 
     public static final String PROGRAM = "wrk";
 
-    private static final double STEADY = 1.05;
-
     private static final Pattern RESULT = Pattern.compile(
             "(\\d+) requests in .*?(?:Non-2xx or 3xx responses: (\\d+).*?)?Requests/sec:\\s+([\\d.]+)", Pattern.DOTALL);
 
@@ -57,22 +55,12 @@ public record Wrk(long requests, long refused, double perSecond) {
         return parse(processes.run(Role.GENERATOR, PROGRAM, command, time.plusMinutes(2)));
     }
 
-    /**
-     * Runs at most so many rounds, until one does not exceed the best by a twentieth: a JVM has compiled what
-     * the requests need. Returns the number of rounds.
-     */
+    /** Warms a server up. Returns the number of rounds. */
     public static int warmUp(
             Processes processes, List<String> prefix, int connections, Duration time, int rounds, String uri)
             throws InterruptedException {
-        double best = 0;
-        for (int round = 1; round <= rounds; round++) {
-            double rate = run(processes, prefix, connections, time, uri).perSecond();
-            if (rate < STEADY * best) {
-                return round;
-            }
-            best = Math.max(best, rate);
-        }
-        return rounds;
+        return SteadyRate.reach(
+                rounds, () -> run(processes, prefix, connections, time, uri).perSecond());
     }
 
     static Wrk parse(String output) {
