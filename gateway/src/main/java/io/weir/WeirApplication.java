@@ -3,6 +3,11 @@ package io.weir;
 import io.weir.accesslog.QueuedLog;
 import io.weir.config.WeirProperties;
 import io.weir.config.check.CommandLine;
+import io.weir.wiring.CheckedValues;
+import io.weir.wiring.ProcessSignals;
+import io.weir.wiring.ReactorNettyDefaults;
+import io.weir.wiring.StartFailure;
+import io.weir.wiring.Wiring;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.SpringBootConfiguration;
 import org.springframework.boot.autoconfigure.AutoConfigurationPackage;
@@ -22,18 +27,7 @@ import org.springframework.context.annotation.Import;
 // Not scanned: a scan reads every class below io.weir at each start. It would also find the configuration
 // classes by which the check collects Spring Cloud Gateway's factories, and import that auto-configuration
 // again.
-@Import({
-    BackendConfiguration.class,
-    DrainConfiguration.class,
-    EngineConfiguration.class,
-    FaultConfiguration.class,
-    FleetConfiguration.class,
-    ManagementConfiguration.class,
-    ObservationConfiguration.class,
-    ReloadConfiguration.class,
-    RoutingConfiguration.class,
-    TlsConfiguration.class
-})
+@Import(Wiring.class)
 public class WeirApplication {
 
     /** Starts the gateway, or checks configuration files with {@code --validate FILE...}. */

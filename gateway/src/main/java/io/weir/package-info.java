@@ -1,9 +1,7 @@
 /**
  * Weir: a resilience gateway that gives every backend a compartment of its own.
  *
- * <p>This package has the application and its wiring: one configuration class per capability, and the few
- * adapters between packages that do not see each other. This package alone composes the parts, and reads the
- * system's clock and randomness.
+ * <p>This package has the application alone. {@code io.weir.wiring} composes its parts.
  */
 @NullMarked
 package io.weir;

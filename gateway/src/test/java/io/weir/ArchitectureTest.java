@@ -27,13 +27,21 @@ import org.junit.jupiter.api.Test;
 
 class ArchitectureTest {
 
-    /** Each capability, and the others that it may use besides {@code outcome} and {@code deadline}. */
+    /**
+     * Each capability and room of the engine, and the others that it may use besides {@code outcome} and
+     * {@code deadline}.
+     */
     private static final Map<String, Set<String>> CAPABILITIES = Map.ofEntries(
             Map.entry("outcome", Set.of()),
             Map.entry("deadline", Set.of()),
             Map.entry("limit", Set.of()),
             Map.entry("health", Set.of()),
             Map.entry("retry", Set.of()),
+            Map.entry("body", Set.of()),
+            Map.entry("websocket", Set.of()),
+            Map.entry("probe", Set.of("health", "instance", "faults")),
+            // The compartment of streams.
+            Map.entry("slowcaller", Set.of("limit")),
             Map.entry("instance", Set.of("health")),
             // Requests are refused by their priority.
             Map.entry("overload", Set.of("limit")),
@@ -41,6 +49,10 @@ class ArchitectureTest {
             Map.entry("cluster", Set.of()),
             Map.entry("ratelimit", Set.of()),
             Map.entry("faults", Set.of()),
+            Map.entry("cors", Set.of()),
+            Map.entry("compression", Set.of()),
+            // What drains closes connections.
+            Map.entry("edge", Set.of("drain")),
             // Networks.
             Map.entry("access", Set.of("edge")),
             Map.entry("authentication", Set.of()),
@@ -62,10 +74,11 @@ class ArchitectureTest {
 
     /** The floors of the house, from the top down. */
     private static final List<Set<String>> FLOORS = List.of(
+            Set.of("wiring"),
             Set.of("live", "reload", "config", "config.check"),
             Set.of("dashboard", "fleet", "management", "metrics", "accesslog", "tracing"),
             Set.of("door"),
-            Set.of("engine"),
+            Set.of("engine", "body", "websocket", "probe", "slowcaller"),
             Set.of(
                     "health",
                     "limit",
@@ -115,7 +128,7 @@ class ArchitectureTest {
     }
 
     @Test
-    void onlyTheRootComposes() {
+    void nothingDependsOnTheApplication() {
         noClasses()
                 .that()
                 .resideOutsideOfPackage("io.weir")
@@ -145,7 +158,8 @@ class ArchitectureTest {
     void engineKnowsNoDoorAndNoSpring() {
         noClasses()
                 .that()
-                .resideInAPackage("io.weir.engine")
+                .resideInAnyPackage(
+                        "io.weir.engine", "io.weir.body", "io.weir.websocket", "io.weir.probe", "io.weir.slowcaller")
                 .should()
                 .dependOnClassesThat()
                 .resideInAnyPackage(
@@ -163,13 +177,17 @@ class ArchitectureTest {
                 .check(all);
     }
 
+    /** The capabilities that handle connections, bodies or Spring's own CORS rules. */
+    private static final Set<String> ADAPTERS =
+            Set.of("instance", "body", "websocket", "probe", "edge", "cors", "compression");
+
     /** They may use the part of Spring that binds their properties. */
     @Test
     void decisionsKnowNoSpringAndNoReactor() {
         noClasses()
                 .that()
                 .resideInAnyPackage(CAPABILITIES.keySet().stream()
-                        .filter(capability -> !capability.equals("instance"))
+                        .filter(capability -> !ADAPTERS.contains(capability))
                         .map(capability -> "io.weir." + capability)
                         .toArray(String[]::new))
                 .should()
@@ -211,7 +229,7 @@ class ArchitectureTest {
     void theClockIsInjected() {
         noClasses()
                 .that()
-                .resideOutsideOfPackage("io.weir")
+                .resideOutsideOfPackage("io.weir.wiring")
                 .should(accessTargetWhere(calls("nanoTime", System.class.getName())))
                 .check(all);
     }
@@ -225,7 +243,7 @@ class ArchitectureTest {
                 .doNotHaveFullyQualifiedName("io.weir.live.GeneralRoutesFactory")
                 .and()
                 // The warm-up runs on the starting thread, before the gateway is ready.
-                .doNotHaveFullyQualifiedName("io.weir.WarmUp")
+                .doNotHaveFullyQualifiedName("io.weir.wiring.WarmUp")
                 .should(accessTargetWhere(calls("block.*", "reactor\\.core\\.publisher\\.(Mono|Flux)")))
                 .check(all);
     }

@@ -2,9 +2,11 @@ package io.weir;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.weir.wiring.Wiring;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.boot.autoconfigure.AutoConfigurationPackage;
@@ -19,10 +21,14 @@ import org.springframework.core.type.filter.AnnotationTypeFilter;
 class WeirApplicationTest {
 
     @Test
-    void importsEveryConfigurationClassOfItsPackage() {
-        Import imports = Objects.requireNonNull(WeirApplication.class.getAnnotation(Import.class));
+    void importsEveryConfigurationClassOfTheWiring() {
+        assertThat(imports(WeirApplication.class)).containsExactly(Wiring.class.getName());
+        assertThat(imports(Wiring.class)).containsExactlyElementsOf(configurations());
+    }
 
-        assertThat(Arrays.stream(imports.value()).map(Class::getName)).containsExactlyElementsOf(configurations());
+    private static Stream<String> imports(Class<?> configuration) {
+        Import imports = Objects.requireNonNull(configuration.getAnnotation(Import.class));
+        return Arrays.stream(imports.value()).map(Class::getName);
     }
 
     @Test
@@ -46,12 +52,12 @@ class WeirApplicationTest {
                         assertThat(scanner.findCandidateComponents(name)).isEmpty());
     }
 
-    /** The configuration classes of this package, without nested ones, sorted. */
+    /** The configuration classes of the wiring, without nested ones, sorted. */
     private static List<String> configurations() {
         var scanner = new ClassPathScanningCandidateComponentProvider(false);
         scanner.addIncludeFilter(new AnnotationTypeFilter(Configuration.class));
         scanner.setResourcePattern("*Configuration.class");
-        return scanner.findCandidateComponents("io.weir").stream()
+        return scanner.findCandidateComponents("io.weir.wiring").stream()
                 .map(BeanDefinition::getBeanClassName)
                 .map(name -> Objects.requireNonNull(name))
                 .filter(name -> !name.contains("$"))

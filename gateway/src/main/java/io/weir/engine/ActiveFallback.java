@@ -48,7 +48,7 @@ final class ActiveFallback {
             boolean isHead = HttpMethod.HEAD.equals(record.caller().method());
             return new Answer(fallback.status(), fallback.headers(), isHead ? EMPTY : fallback.body(), true);
         }
-        originalRefusal = Refusals.of(refuse, record, exchange.engine());
+        originalRefusal = Refusals.of(refuse, record, exchange.resources());
         if (isTooLate(now)) {
             return refuse;
         }

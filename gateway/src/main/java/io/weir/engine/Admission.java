@@ -153,7 +153,7 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
 
     /** Places beyond the capacity of the queue, if there is one, for what came while the gateway paused. */
     private int placesAfterPause(long now) {
-        long paused = exchange.inFlightOnLoop().pauses().recentNanos(now);
+        long paused = exchange.pauses().recentNanos(now);
         QueueingBulkhead bulkhead = backend.bulkhead();
         return paused <= 0 || bulkhead.queueCapacity() == 0
                 ? 0

@@ -4,6 +4,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http.EmptyHttpHeaders;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpResponseStatus;
+import io.weir.body.Relay;
 import io.weir.engine.Decision.BreakOff;
 import io.weir.engine.Decision.Refuse;
 import io.weir.engine.Decision.Retry;
@@ -31,7 +32,7 @@ import org.jspecify.annotations.Nullable;
  * <p>The subclasses send the request. Concurrency: all methods are called on the exchange's event loop unless
  * stated otherwise.
  */
-abstract non-sealed class Attempt implements ExchangePhase, Transfer {
+abstract class Attempt implements ExchangePhase, Transfer {
 
     private static final int LAST_STATUS = 999;
     private static final ThrottledLog log = ThrottledLog.of(Attempt.class);

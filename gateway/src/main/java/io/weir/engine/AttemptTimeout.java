@@ -92,7 +92,7 @@ enum AttemptTimeout {
     }
 
     private static long uploadIdleLeftNanos(Attempt attempt, long now) {
-        return attempt.exchange.engine().limits().bodyIdleNanos() - (now - attempt.lastMovedNanos());
+        return attempt.exchange.resources().limits().bodyIdleNanos() - (now - attempt.lastMovedNanos());
     }
 
     private static long streamIdleLeftNanos(Attempt attempt, long now) {

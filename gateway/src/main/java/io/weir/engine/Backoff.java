@@ -3,6 +3,7 @@ package io.weir.engine;
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpMethod;
+import io.weir.body.ContentLength;
 import io.weir.engine.Decision.Refuse;
 import io.weir.engine.Decision.Retry;
 import io.weir.engine.Decision.Step;

@@ -1,7 +1,6 @@
 package io.weir.engine;
 
 import io.netty.channel.EventLoop;
-import io.netty.util.internal.PlatformDependent;
 import io.weir.drain.Drain;
 import io.weir.engine.Decision.Refuse;
 import io.weir.faults.ActiveFaults;
@@ -13,6 +12,7 @@ import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
 import io.weir.outcome.RetryAfter;
 import io.weir.overload.OverloadGuard;
+import io.weir.probe.ProbeRequest;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -29,27 +29,13 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Engine {
 
-    /**
-     * Unread answers may take half of the direct memory, before those that are read at a crawl end. With the
-     * overhead of their buffers, that is below the share from which the gateway refuses requests: 72 % for
-     * sheddable ones, by default.
-     */
-    private static final int UNREAD_DIVISOR = 2;
-
-    private final LongSupplier nanoClock;
-    private final DoubleSupplier random;
+    private final EngineResources resources;
     private final Drain drain;
     private final OverloadGuard overload;
-    private final Limits limits;
     private final AttemptFactory attempts;
-    private final ProbeRequest.Sender probes;
-    private final ReadAheadBudget readAhead;
-    private final SlowCallers slowCallers;
     private final AtomicInteger inFlight = new AtomicInteger();
     private final AtomicInteger streams = new AtomicInteger();
     private final Map<EventLoop, InFlightExchanges> inFlightByLoop = new ConcurrentHashMap<>();
-    /** The injected faults; null: none is active. */
-    private volatile @Nullable ActiveFaults faults;
 
     /**
      * An engine without exchanges.
@@ -77,21 +63,17 @@ public final class Engine {
             Limits limits,
             AttemptFactory attempts,
             ProbeRequest.Sender probes) {
-        this.nanoClock = nanoClock;
-        this.random = random;
+        this.resources = new EngineResources(nanoClock, random, limits, probes);
         this.drain = drain;
         this.overload = overload;
-        this.limits = limits;
         this.attempts = attempts;
-        this.probes = probes;
-        this.readAhead = new ReadAheadBudget(limits.readAheadTotalBytes());
-        this.slowCallers =
-                new SlowCallers(PlatformDependent.maxDirectMemory() / UNREAD_DIVISOR, limits.minBodyBytesPerSecond());
     }
 
     /** The refusal of a request that gets no exchange; null: the gateway takes new work. */
     public @Nullable Refusal refusalWithoutExchange() {
-        return drain.isRefusing() ? new Refusal(Reason.SHUTTING_DOWN, null, RetryAfter.millis(0, random())) : null;
+        return drain.isRefusing()
+                ? new Refusal(Reason.SHUTTING_DOWN, null, RetryAfter.millis(0, resources.random()))
+                : null;
     }
 
     /** Whether at least one event loop refuses requests because of its delay. */
@@ -107,7 +89,7 @@ public final class Engine {
      */
     public @Nullable Refusal refusalByDelay(EventLoop loop, @Nullable Priority requested, Priority ofRoute) {
         return overload.refusesRequest(loop, requested, ofRoute)
-                ? new Refusal(Reason.GATEWAY_OVERLOADED, null, RetryAfter.millis(0, random()))
+                ? new Refusal(Reason.GATEWAY_OVERLOADED, null, RetryAfter.millis(0, resources.random()))
                 : null;
     }
 
@@ -123,12 +105,12 @@ public final class Engine {
 
     /** Bytes of request bodies that all exchanges together have read but not passed on. */
     public long readAheadBytes() {
-        return readAhead.bytes();
+        return resources.readAhead().bytes();
     }
 
     /** The limit of {@link #readAheadBytes}. */
     public long readAheadLimitBytes() {
-        return readAhead.limitBytes();
+        return resources.readAhead().limitBytes();
     }
 
     /** Ends every stream, so that no stream delays the exit. */
@@ -187,48 +169,29 @@ public final class Engine {
 
     /** The current time on the clock of all deadlines. */
     public long nanoTime() {
-        return nanoClock.getAsLong();
+        return resources.nanoTime();
     }
 
     /** Injects these faults into attempts and probes from now on; null: none. From any thread. */
     public void inject(@Nullable ActiveFaults active) {
-        faults = active;
+        resources.inject(active);
     }
 
     /** The injected faults; null: none is active. */
     public @Nullable ActiveFaults faults() {
-        return faults;
+        return resources.faults();
     }
 
-    LongSupplier nanoClock() {
-        return nanoClock;
-    }
-
-    double random() {
-        return random.getAsDouble();
-    }
-
-    ReadAheadBudget readAhead() {
-        return readAhead;
-    }
-
-    SlowCallers slowCallers() {
-        return slowCallers;
-    }
-
-    Limits limits() {
-        return limits;
+    /** What all exchanges use. */
+    EngineResources resources() {
+        return resources;
     }
 
     Attempt attempt(ExchangeContext exchange, Admission admission, HealthEvidence evidence, long now) {
-        ActiveFaults active = faults;
+        ActiveFaults active = resources.faults();
         return active == null
                 ? attempts.create(exchange, admission, evidence, now)
                 : InjectedAttempt.create(active, attempts, exchange, admission, evidence, now);
-    }
-
-    ProbeRequest.Sender probes() {
-        return probes;
     }
 
     /** The exchanges in flight on an event loop, and the loop's pauses. */

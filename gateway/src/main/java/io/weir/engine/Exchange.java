@@ -55,6 +55,8 @@ public final class Exchange extends ExchangeContext {
     @Nullable
     Exchange next;
 
+    private final Engine engine;
+    private final InFlightExchanges inFlightOnLoop;
     private ExchangePhase phase = EmptyPhase.CREATED;
 
     /**
@@ -63,7 +65,18 @@ public final class Exchange extends ExchangeContext {
      * @param arrivedAt the moment at which the request's head was decoded, on the engine's clock
      */
     public Exchange(Engine engine, Route route, Caller caller, long arrivedAt) {
-        super(engine, route, caller, arrivedAt);
+        this(engine, engine.inFlightOn(caller.channel().eventLoop()), route, caller, arrivedAt);
+    }
+
+    private Exchange(Engine engine, InFlightExchanges inFlightOnLoop, Route route, Caller caller, long arrivedAt) {
+        super(engine.resources(), inFlightOnLoop.pauses(), route, caller, arrivedAt);
+        this.engine = engine;
+        this.inFlightOnLoop = inFlightOnLoop;
+    }
+
+    /** The exchanges in flight on the same event loop. */
+    InFlightExchanges inFlightOnLoop() {
+        return inFlightOnLoop;
     }
 
     /** Starts the exchange. Called once, on the exchange's event loop. */
@@ -71,7 +84,7 @@ public final class Exchange extends ExchangeContext {
         boolean cancelled = phase == EmptyPhase.CANCELLED_BEFORE_START;
         phase = EmptyPhase.STARTED;
         reportStart();
-        Refuse refused = engine().register(this);
+        Refuse refused = engine.register(this);
         if (cancelled) {
             // Observers see the exchange like any other, but no request is sent to a backend.
             leave();
@@ -163,7 +176,7 @@ public final class Exchange extends ExchangeContext {
         HealthEvidence evidence = admission.enterBackend(now);
         if (evidence != null) {
             record().attempts++;
-            return begin(engine().attempt(this, admission, evidence, now));
+            return begin(engine.attempt(this, admission, evidence, now));
         }
         if (!admission.entry().foundNoRoom()) {
             return admission.entry().refusal();
@@ -221,7 +234,7 @@ public final class Exchange extends ExchangeContext {
             releaseBody();
         }
         if (own.isFallback() || timer().leftNanos(now) <= 0) {
-            timer().extend(now, engine().limits().readIdleNanos());
+            timer().extend(now, resources().limits().readIdleNanos());
         }
         record().status = own.status();
         record().answerBytes = own.body().length;
@@ -360,7 +373,7 @@ public final class Exchange extends ExchangeContext {
         phase = EmptyPhase.DONE;
         left.release(why, now);
         close(why, detail, status, now);
-        engine().deregister(this);
+        engine.deregister(this);
         reportEnd();
     }
 

@@ -5,6 +5,8 @@ import io.weir.engine.Decision.Finish;
 import io.weir.engine.Decision.Refuse;
 import io.weir.limit.Priority;
 import io.weir.outcome.Reason;
+import io.weir.overload.LoopPauses;
+import io.weir.slowcaller.SlowCaller;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -18,9 +20,9 @@ import org.jspecify.annotations.Nullable;
 abstract class ExchangeContext {
 
     private final ExchangeRecord record;
-    private final Engine engine;
+    private final EngineResources resources;
     private final EventLoop loop;
-    private final InFlightExchanges inFlightOnLoop;
+    private final LoopPauses pauses;
     private final ExchangeTimer timer;
     private final boolean webSocket;
     private boolean isTunnel;
@@ -34,11 +36,11 @@ abstract class ExchangeContext {
     /** The caller's progress, from the first moment on in which it holds up the call; null: it has not. */
     private @Nullable SlowCaller slowCaller;
 
-    ExchangeContext(Engine engine, Route route, Caller caller, long arrivedAt) {
-        this.engine = engine;
+    ExchangeContext(EngineResources resources, LoopPauses pauses, Route route, Caller caller, long arrivedAt) {
+        this.resources = resources;
+        this.pauses = pauses;
         this.record = new ExchangeRecord(route, caller, arrivedAt);
         this.loop = caller.channel().eventLoop();
-        this.inFlightOnLoop = engine.inFlightOn(loop);
         this.webSocket = caller.asksForWebSocket();
         this.timer = new ExchangeTimer(this);
     }
@@ -138,7 +140,7 @@ abstract class ExchangeContext {
         ActiveFallback taken = ActiveFallback.take(this, ending.reason());
         fallback = taken;
         return taken == null
-                ? new Finish(Refusals.of(ending, record, engine), ending.detail())
+                ? new Finish(Refusals.of(ending, record, resources), ending.detail())
                 : taken.begin(ending, now);
     }
 
@@ -179,17 +181,18 @@ abstract class ExchangeContext {
         return record.priority();
     }
 
-    Engine engine() {
-        return engine;
+    /** What all exchanges use. */
+    EngineResources resources() {
+        return resources;
     }
 
     EventLoop loop() {
         return loop;
     }
 
-    /** The exchanges in flight on the same event loop, and the loop's pauses. */
-    InFlightExchanges inFlightOnLoop() {
-        return inFlightOnLoop;
+    /** The pauses of the event loop. */
+    LoopPauses pauses() {
+        return pauses;
     }
 
     ExchangeTimer timer() {
@@ -197,7 +200,7 @@ abstract class ExchangeContext {
     }
 
     long now() {
-        return engine.nanoTime();
+        return resources.nanoTime();
     }
 
     /** The request's body; null: none. */
@@ -236,7 +239,7 @@ abstract class ExchangeContext {
     SlowCaller heldUp() {
         SlowCaller known = slowCaller;
         if (known == null) {
-            known = new SlowCaller(this, engine.slowCallers());
+            known = new SlowCaller(loop, this::endTooSlow, resources.slowCallers());
             slowCaller = known;
         }
         return known;

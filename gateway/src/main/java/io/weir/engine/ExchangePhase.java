@@ -26,16 +26,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>All methods are called on the exchange's event loop.
  */
-sealed interface ExchangePhase
-        permits ExchangePhase.EmptyPhase,
-                AwaitingKeys,
-                AwaitedQuota,
-                ReadingAhead,
-                Admission,
-                Attempt,
-                Backoff,
-                Answering,
-                Flushing {
+interface ExchangePhase {
 
     /** A time that is never due. */
     long NEVER = Long.MAX_VALUE;

@@ -70,7 +70,7 @@ final class HealthEvidence {
         this.probe = probe;
         this.isProbeRefusable = isProbeRefusable;
         this.sentAt = now;
-        this.pauses = exchange.inFlightOnLoop().pauses();
+        this.pauses = exchange.pauses();
         this.pausedBeforeNanos = pauses.nanos(now);
         this.record = exchange.record();
         this.limit = record.backend().limit();

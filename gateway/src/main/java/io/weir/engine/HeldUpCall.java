@@ -2,6 +2,7 @@ package io.weir.engine;
 
 import io.weir.limit.Limit.Evidence;
 import io.weir.limit.QueueingBulkhead;
+import io.weir.slowcaller.SlowCaller;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -88,7 +89,7 @@ final class HeldUpCall {
             return;
         }
         if (!permits.moveHeldUp(evidence, attempt.backendNanos(now), now) && isFull(attempt.backend)) {
-            attempt.exchange.engine().slowCallers().endSlowest(attempt.backend.streams(), now);
+            attempt.exchange.resources().slowCallers().endSlowest(attempt.backend.streams(), now);
         }
     }
 

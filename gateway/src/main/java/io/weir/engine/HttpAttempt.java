@@ -7,6 +7,7 @@ import io.netty.handler.codec.http.EmptyHttpHeaders;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpStatusClass;
+import io.weir.body.Relay;
 import io.weir.instance.Failures;
 import io.weir.outcome.Problem;
 import io.weir.outcome.Reason;
@@ -193,8 +194,8 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
 
     @Override
     public Publisher<ByteBuf> relay() {
-        Relay relay =
-                new Relay(answerBody(), Long.MAX_VALUE, this, exchange.engine().nanoClock());
+        Relay relay = new Relay(
+                answerBody(), Long.MAX_VALUE, this, exchange.resources().nanoClock());
         if (mayEndEarly()) {
             relay.holdFailure();
         }
@@ -209,7 +210,7 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
             throw new IllegalStateException("no answer has begun");
         }
         int status = exchange.record().status();
-        Relay relay = new Relay(body, Long.MAX_VALUE, this, exchange.engine().nanoClock());
+        Relay relay = new Relay(body, Long.MAX_VALUE, this, exchange.resources().nanoClock());
         download = relay;
         exchange.answerBegins(this, status, exchange.now());
         exchange.record().caller().begin(status, from.responseHeaders(), relay);

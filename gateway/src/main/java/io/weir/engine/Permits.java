@@ -7,6 +7,7 @@ import io.weir.limit.Limit.Evidence;
 import io.weir.limit.OverdueCalls;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.outcome.Reason;
+import io.weir.slowcaller.SlowCaller;
 import org.jspecify.annotations.Nullable;
 
 /**

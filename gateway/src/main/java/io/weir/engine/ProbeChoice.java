@@ -12,6 +12,8 @@ import io.weir.health.Probe;
 import io.weir.health.ProbeMode;
 import io.weir.instance.Instance;
 import io.weir.outcome.ProbeMark;
+import io.weir.probe.InjectedProbe;
+import io.weir.probe.ProbeRequest;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -80,16 +82,16 @@ enum ProbeChoice {
             ProbeRequest.Rule rule = (answer, from) -> Mono.just(
                     !backend.settings().failureStatuses().get(answer.status().code()));
             ProbeRequest copy = new ProbeRequest(caller.method(), caller.target(), head, Unpooled.EMPTY_BUFFER, rule);
-            Engine engine = exchange.engine();
+            EngineResources resources = exchange.resources();
             InjectedProbe.send(
                     fault(exchange, backend, instance),
-                    engine.probes(),
+                    resources.probes(),
                     instance,
                     copy,
                     probe,
                     status -> !backend.settings().failureStatuses().get(status),
                     exchange.loop(),
-                    engine.nanoClock());
+                    resources.nanoClock());
         } catch (RuntimeException e) {
             probe.failed();
             log.error("Shadow probe of backend {} failed inside the gateway", backend.name(), e);
@@ -98,7 +100,7 @@ enum ProbeChoice {
 
     /** The fault of a copy: that of a call of the same route, with the same head; null: none. */
     private static @Nullable InjectedFault fault(ExchangeContext exchange, Backend backend, Instance instance) {
-        ActiveFaults active = exchange.engine().faults();
+        ActiveFaults active = exchange.resources().faults();
         ExchangeRecord record = exchange.record();
         return active == null
                 ? null

@@ -1,11 +1,11 @@
 package io.weir.engine;
 
+import io.weir.body.Relay;
 import io.weir.engine.Decision.Refuse;
 import io.weir.engine.Decision.Step;
 import io.weir.outcome.Reason;
-import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
+import io.weir.slowcaller.ReadAheadBudget;
+import io.weir.slowcaller.SlowUpload;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -18,15 +18,10 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>All methods are called on the exchange's event loop, except those for the {@link ReadAheadBudget}.
  */
-final class ReadingAhead implements ExchangePhase {
-
-    /** The duration from which an upload counts as slow, so that it may be ended for others. */
-    static final long SLOW_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+final class ReadingAhead extends SlowUpload implements ExchangePhase {
 
     private static final String CHOSEN =
             "ended as the slowest upload, since all uploads together exceed read-ahead-total";
-    private static final AtomicIntegerFieldUpdater<ReadingAhead> CHOSEN_FLAG =
-            AtomicIntegerFieldUpdater.newUpdater(ReadingAhead.class, "chosen");
 
     private final ExchangeContext exchange;
     private final Admission admission;
@@ -36,7 +31,6 @@ final class ReadingAhead implements ExchangePhase {
     private boolean isFinished;
     private boolean isCandidate;
     private @Nullable Throwable failure;
-    private volatile int chosen;
 
     ReadingAhead(ExchangeContext exchange, Admission admission, RequestBody body, long now) {
         this.exchange = exchange;
@@ -102,7 +96,7 @@ final class ReadingAhead implements ExchangePhase {
     @Override
     public long dueNanos(long now) {
         long due = Math.min(body.idleLeftNanos(now), body.rateLeftNanos(now));
-        return isCandidate ? due : Math.min(due, startedAt + SLOW_NANOS - now);
+        return isCandidate ? due : Math.min(due, startedAt + ReadAheadBudget.SLOW_NANOS - now);
     }
 
     @Override
@@ -113,9 +107,9 @@ final class ReadingAhead implements ExchangePhase {
         if (body.rateLeftNanos(now) <= 0) {
             return Refuse.BELOW_MINIMUM_RATE;
         }
-        if (!isCandidate && now - startedAt >= SLOW_NANOS) {
+        if (!isCandidate && now - startedAt >= ReadAheadBudget.SLOW_NANOS) {
             isCandidate = true;
-            exchange.engine().readAhead().addCandidate(this);
+            exchange.resources().readAhead().addCandidate(this);
         }
         return Step.WAIT;
     }
@@ -134,39 +128,24 @@ final class ReadingAhead implements ExchangePhase {
     public void release(@Nullable Reason why, long now) {
         body.stopReadingAhead();
         if (isCandidate) {
-            exchange.engine().readAhead().removeCandidate(this);
+            exchange.resources().readAhead().removeCandidate(this);
         }
     }
 
     // ---------------------------------------------------------------- for the budget, from any thread
 
-    /** Bytes that are read ahead. */
-    long heldBytes() {
+    @Override
+    protected long heldBytes() {
         return body.heldBytes();
     }
 
-    double bytesPerSecond(long now) {
+    @Override
+    protected double bytesPerSecond(long now) {
         return body.receivedBytes() * 1e9 / Math.max(1, now - startedAt);
     }
 
-    /** Whether the upload is chosen to end, to free memory for others. */
-    boolean isChosen() {
-        return chosen != 0;
-    }
-
-    /**
-     * Ends the upload, to free memory for others. False: another thread has done that, or the event loop has
-     * stopped.
-     */
-    boolean choose() {
-        if (!CHOSEN_FLAG.compareAndSet(this, 0, 1)) {
-            return false;
-        }
-        try {
-            exchange.loop().execute(() -> exchange.resume(this, () -> new Refuse(Reason.CLIENT_TOO_SLOW, CHOSEN)));
-            return true;
-        } catch (RejectedExecutionException e) {
-            return false;
-        }
+    @Override
+    protected boolean choose() {
+        return choose(exchange.loop(), () -> exchange.resume(this, () -> new Refuse(Reason.CLIENT_TOO_SLOW, CHOSEN)));
     }
 }

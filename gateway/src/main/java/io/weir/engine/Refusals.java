@@ -18,31 +18,31 @@ final class Refusals {
     private Refusals() {}
 
     /** The refusal for the caller. */
-    static Refusal of(Refuse refuse, ExchangeRecord record, Engine engine) {
+    static Refusal of(Refuse refuse, ExchangeRecord record, EngineResources resources) {
         Reason reason = refuse.reason();
         if (reason.isShedding()) {
             return new Refusal(
-                    reason, refuse.detail(), RetryAfter.millis(retryAfterNanos(reason, record), engine.random()));
+                    reason, refuse.detail(), RetryAfter.millis(retryAfterNanos(reason, record), resources.random()));
         }
         InjectedFault fault = record.fault();
         if (reason == Reason.FAULT_INJECTED && fault != null) {
-            return injected(fault.order().status(), refuse.detail(), engine);
+            return injected(fault.order().status(), refuse.detail(), resources);
         }
         Quota quota = record.quota();
         if (reason == Reason.RATE_LIMITED && quota != null) {
             return new Refusal(
-                    reason, refuse.detail(), RetryAfter.quotaMillis(quota.nanosToNextPermit(), engine.random()));
+                    reason, refuse.detail(), RetryAfter.quotaMillis(quota.nanosToNextPermit(), resources.random()));
         }
         return new Refusal(reason, isDetailConfidential(reason) ? null : refuse.detail(), 0)
                 .challenging(refuse.challenge());
     }
 
     /** An answer with any status: every 503 and 429 of the gateway says when to retry. */
-    private static Refusal injected(int status, @Nullable String detail, Engine engine) {
+    private static Refusal injected(int status, @Nullable String detail, EngineResources resources) {
         boolean isForLater = status == HttpResponseStatus.SERVICE_UNAVAILABLE.code()
                 || status == HttpResponseStatus.TOO_MANY_REQUESTS.code();
         return new Refusal(
-                Reason.FAULT_INJECTED, detail, isForLater ? RetryAfter.millis(0, engine.random()) : 0, status, null);
+                Reason.FAULT_INJECTED, detail, isForLater ? RetryAfter.millis(0, resources.random()) : 0, status, null);
     }
 
     /** Whether the detail is for the log only: it may contain internal addresses. */

@@ -6,7 +6,11 @@ import io.netty.buffer.ByteBufHolder;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http.EmptyHttpHeaders;
 import io.netty.handler.codec.http.HttpHeaders;
+import io.weir.body.OwnedBuffer;
+import io.weir.body.Relay;
 import io.weir.outcome.Problem;
+import io.weir.slowcaller.MinimumRate;
+import io.weir.slowcaller.ReadAheadBuffer;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 import org.reactivestreams.Subscription;
@@ -54,8 +58,8 @@ final class RequestBody extends Flux<ByteBuf> implements CoreSubscriber<Object>,
     RequestBody(ExchangeContext exchange) {
         this.exchange = exchange;
         this.loop = exchange.loop();
-        this.held = new ReadAheadBuffer(exchange.engine().readAhead());
-        Limits limits = exchange.engine().limits();
+        this.held = new ReadAheadBuffer(exchange.resources().readAhead());
+        Limits limits = exchange.resources().limits();
         this.rate = new MinimumRate(limits.bodyIdleNanos(), isConversation() ? 0 : limits.minBodyBytesPerSecond());
     }
 
@@ -93,7 +97,7 @@ final class RequestBody extends Flux<ByteBuf> implements CoreSubscriber<Object>,
     boolean isReadAhead() {
         return isComplete
                 || isEnough
-                || held.bytes() >= exchange.engine().limits().readAheadBytes();
+                || held.bytes() >= exchange.resources().limits().readAheadBytes();
     }
 
     /** Requests the next part of the caller, or tells the phase that enough is read. */
@@ -192,8 +196,8 @@ final class RequestBody extends Flux<ByteBuf> implements CoreSubscriber<Object>,
         if (actual != null && demand > 0 && held.isEmpty()) {
             takeDemand();
             actual.onNext(part);
-        } else if (received > exchange.engine().limits().maxBodyBytes()) {
-            fail(new Relay.TooLarge(exchange.engine().limits().maxBodyBytes()));
+        } else if (received > exchange.resources().limits().maxBodyBytes()) {
+            fail(new Relay.TooLarge(exchange.resources().limits().maxBodyBytes()));
         } else {
             hold(part, now);
             readOn();
@@ -204,7 +208,7 @@ final class RequestBody extends Flux<ByteBuf> implements CoreSubscriber<Object>,
         ByteBufAllocator allocator = exchange.record().caller().channel().alloc();
         if (part.isReadable()
                 && !held.add(part, allocator)
-                && !exchange.engine().readAhead().shed(now)) {
+                && !exchange.resources().readAhead().shed(now)) {
             isEnough = true;
         }
     }
@@ -378,7 +382,9 @@ final class RequestBody extends Flux<ByteBuf> implements CoreSubscriber<Object>,
      * Time until the caller has sent nothing for the idle time-out; {@link ExchangePhase#NEVER}: not waiting.
      */
     long idleLeftNanos(long now) {
-        return requested == 0 ? ExchangePhase.NEVER : exchange.engine().limits().bodyIdleNanos() - (now - waitingSince);
+        return requested == 0
+                ? ExchangePhase.NEVER
+                : exchange.resources().limits().bodyIdleNanos() - (now - waitingSince);
     }
 
     /**

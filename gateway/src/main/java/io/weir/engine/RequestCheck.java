@@ -4,6 +4,7 @@ import io.weir.access.AddressRule;
 import io.weir.authentication.AuthenticationRule;
 import io.weir.authentication.KeysAwaited;
 import io.weir.authentication.TokenVerdict;
+import io.weir.body.ContentLength;
 import io.weir.engine.Decision.Await;
 import io.weir.engine.Decision.Refuse;
 import io.weir.engine.Decision.Step;
@@ -78,7 +79,7 @@ final class RequestCheck {
         }
         boolean isTooLarge = caller.hasBody()
                 && ContentLength.of(caller.headers())
-                        > exchange.engine().limits().maxBodyBytes();
+                        > exchange.resources().limits().maxBodyBytes();
         return isTooLarge ? Refuse.PAYLOAD_TOO_LARGE : Step.REQUEST_ADMISSION;
     }
 

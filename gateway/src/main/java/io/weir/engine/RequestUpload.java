@@ -5,6 +5,7 @@ import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaderValues;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpMethod;
+import io.weir.body.Relay;
 import io.weir.instance.ContinueSignal;
 import io.weir.instance.TrailingFields;
 import java.util.Set;
@@ -68,9 +69,9 @@ final class RequestUpload {
         }
         Relay started = new Relay(
                 body,
-                exchange.engine().limits().maxBodyBytes(),
+                exchange.resources().limits().maxBodyBytes(),
                 listener,
-                exchange.engine().nanoClock());
+                exchange.resources().nanoClock());
         relay = started;
         if (!asksBackendToContinue) {
             return started;

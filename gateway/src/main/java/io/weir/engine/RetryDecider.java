@@ -135,7 +135,7 @@ final class RetryDecider {
     private static long backoffNanos(Attempt attempt, RetryPolicy policy) {
         ExchangeContext exchange = attempt.exchange;
         return policy.backoffNanos(
-                exchange.record().attempts(), exchange.engine().random());
+                exchange.record().attempts(), exchange.resources().random());
     }
 
     private static boolean isAffordable(Attempt attempt, long backoffNanos, long now) {

@@ -2,6 +2,8 @@ package io.weir.engine;
 
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelOutboundBuffer;
+import io.weir.slowcaller.MinimumRate;
+import io.weir.slowcaller.SlowCaller;
 
 /**
  * Detects a caller that stops reading its answer, or reads it below the minimum rate.
@@ -25,7 +27,7 @@ final class SlowReaderDetector {
     /** A detector for an answer of which the caller has read nothing yet. */
     SlowReaderDetector(ExchangeContext exchange, long now) {
         this.exchange = exchange;
-        Limits limits = exchange.engine().limits();
+        Limits limits = exchange.resources().limits();
         this.rate = new MinimumRate(limits.readIdleNanos(), limits.minBodyBytesPerSecond());
         this.readAt = now;
         this.lookedAt = now;
@@ -71,7 +73,7 @@ final class SlowReaderDetector {
     /** Time until a caller that reads nothing more has stalled. */
     private long leftNanos(long now) {
         return Math.min(
-                exchange.engine().limits().readIdleNanos() - (now - readAt), rate.leftNanos() - (now - lookedAt));
+                exchange.resources().limits().readIdleNanos() - (now - readAt), rate.leftNanos() - (now - lookedAt));
     }
 
     /** Time until the caller's progress must be checked. */
@@ -81,7 +83,7 @@ final class SlowReaderDetector {
 
     /** A large answer that is complete is soon counted, if its caller does not read it. */
     private long periodNanos() {
-        long period = exchange.engine().limits().readIdleNanos() / LOOKS;
+        long period = exchange.resources().limits().readIdleNanos() / LOOKS;
         return hasLooked || exchange.record().answerBytes() < LARGE_BYTES
                 ? period
                 : Math.min(period, HeldUpCall.PATIENCE_NANOS);

@@ -1,5 +1,6 @@
 package io.weir.engine;
 
+import io.weir.body.TruncatedBody;
 import io.weir.faults.InjectedFault;
 import org.reactivestreams.Publisher;
 

@@ -16,6 +16,9 @@ import io.weir.instance.HandshakeAnswer;
 import io.weir.instance.HandshakeHead;
 import io.weir.instance.WebSocketStream;
 import io.weir.outcome.Reason;
+import io.weir.websocket.TunnelGate;
+import io.weir.websocket.TunnelSide;
+import io.weir.websocket.WebSocketFrames;
 import java.util.List;
 import java.util.function.BiFunction;
 import java.util.stream.Stream;
@@ -86,7 +89,7 @@ final class WebSocketAttempt extends HttpAttempt {
                 .toList();
         WebsocketClientSpec.Builder spec = WebsocketClientSpec.builder()
                 .handlePing(true)
-                .maxFramePayloadLength(exchange.engine().limits().maxFrameBytes())
+                .maxFramePayloadLength(exchange.resources().limits().maxFrameBytes())
                 .protocols(protocols.isEmpty() ? "" : list);
         instance.pool()
                 .client()
@@ -161,7 +164,7 @@ final class WebSocketAttempt extends HttpAttempt {
         exchange.answerBegins(attempt, status, now);
         exchange.record()
                 .caller()
-                .upgrade(subprotocol, fromBackend, exchange.engine().limits().maxFrameBytes(), tunnel);
+                .upgrade(subprotocol, fromBackend, exchange.resources().limits().maxFrameBytes(), tunnel);
     }
 
     /** The subprotocol that the backend has chosen; null: none. */

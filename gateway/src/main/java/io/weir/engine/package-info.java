@@ -11,6 +11,11 @@
  * and the {@link io.weir.engine.ServiceTimeEstimate}, which the engine itself feeds. Observers only receive
  * values: no decision depends on a meter.
  *
+ * <p>Four packages have parts that know no exchange: {@code body} (bodies on their way), {@code slowcaller}
+ * (what slow callers hold, and which of them end), {@code websocket} (open tunnels), and {@code probe} (the
+ * gateway's own calls). What all exchanges of an engine use is in {@link io.weir.engine.EngineResources};
+ * only the exchange knows the engine.
+ *
  * <p>The exchange itself only sequences its phases and guarantees a single end. Each phase is an object that
  * owns the resources of that phase, gives them back, and knows when its next time-out is due. All other state
  * is in parts that last for the whole exchange:
@@ -49,7 +54,7 @@
  *
  * <p>An attempt has three helpers, each for one decision: {@link io.weir.engine.HealthEvidence} (the evidence
  * about the backend's health), {@link io.weir.engine.RetryDecider} (whether another attempt follows), and
- * {@link io.weir.engine.AttemptTimeout} (when it has waited for too long). {@link io.weir.engine.Relay}
+ * {@link io.weir.engine.AttemptTimeout} (when it has waited for too long). {@link io.weir.body.Relay}
  * passes a body on as it arrives; {@link io.weir.engine.BodyAggregator} collects a small answer, which then
  * costs one write. An answer that is incomplete after 5 to 10 ms is passed on as it arrives: the caller may
  * wait for the head or for a first part, and for a backend that pauses it does not matter to save writes.
@@ -66,16 +71,16 @@
  *
  * <p><b>Slow callers.</b> A caller must not hold a permit while it sends or reads slowly. {@link
  * io.weir.engine.ReadingAhead} reads the body before the exchange asks for a permit, up to a limit for each
- * exchange, and {@link io.weir.engine.ReadAheadBudget} bounds all exchanges together. A caller that sends the
- * rest of a larger body, or does not read its answer, may hold up a permit for 100 ms in total, and a reader
- * for 10 ms while other calls wait for a permit: then {@link io.weir.engine.HeldUpCall} moves the call to the
- * compartment of streams, which is for calls that last long. With 100 ms for all, 150 slow readers per second
- * keep 18 permits busy that the backend does not need; a limit of {@code auto} then stays below that, and the
- * others wait. Uploads keep their 100 ms, since a body of some hundred kilobytes takes longer than 10 ms over
- * a usual network. A call moves only while it waits for its caller: while it waits for the backend, its
- * permit stands for work of the backend, whatever the caller has done before. {@link
- * io.weir.engine.MinimumRate} detects callers that move a byte from time to time and so never reach an idle
- * time-out.
+ * exchange, and {@link io.weir.slowcaller.ReadAheadBudget} bounds all exchanges together. A caller that sends
+ * the rest of a larger body, or does not read its answer, may hold up a permit for 100 ms in total, and a
+ * reader for 10 ms while other calls wait for a permit: then {@link io.weir.engine.HeldUpCall} moves the call
+ * to the compartment of streams, which is for calls that last long. With 100 ms for all, 150 slow readers per
+ * second keep 18 permits busy that the backend does not need; a limit of {@code auto} then stays below that,
+ * and the others wait. Uploads keep their 100 ms, since a body of some hundred kilobytes takes longer than 10
+ * ms over a usual network. A call moves only while it waits for its caller: while it waits for the backend,
+ * its permit stands for work of the backend, whatever the caller has done before. {@link
+ * io.weir.slowcaller.MinimumRate} detects callers that move a byte from time to time and so never reach an
+ * idle time-out.
  *
  * <p>One kind of call moves while it waits for the backend: beside an {@code auto} limit, one that is {@link
  * io.weir.engine.LeftBehind left behind}, such as a long poll, or a call to a dead shard. In a queue it would
@@ -91,7 +96,7 @@
  * route needs a limit of its own.
  *
  * <p>Where the compartment is full and all permits are in use, or where unread answers take half of the
- * direct memory, {@link io.weir.engine.SlowCallers} ends the slowest calls that crawl. A usual download
+ * direct memory, {@link io.weir.slowcaller.SlowCallers} ends the slowest calls that crawl. A usual download
  * shares the permits with all other calls, since a broken answer costs its caller more than a refusal; it
  * ends only if unread answers take 7/8 of the direct memory. The rate is that of the last half seconds,
  * because the buffers of sockets absorb the first megabytes at any speed. A socket reports in steps of a
@@ -133,16 +138,16 @@
  * <p>The engine feeds the backend's health, since only the engine knows which side ended an exchange.
  * {@link io.weir.overload.LoopPauses} keep the gateway's own pauses out of the evidence. A request that an
  * open breaker refuses may serve as a probe ({@link io.weir.engine.ProbeChoice}); the gateway's own requests
- * are {@link io.weir.engine.ProbeRequest}s, each sent by a {@link io.weir.engine.ProbeCall}, and so are
- * health checks ({@link io.weir.engine.HealthChecker}). After a pause,
+ * are {@link io.weir.probe.ProbeRequest}s, each sent by a {@link io.weir.probe.ProbeCall}, and so are
+ * health checks ({@link io.weir.probe.HealthChecker}). After a pause,
  * the connect time-out of an attempt is granted once more, within the deadline: a timer may fire before the
- * event loop reads that the connection is established. {@link io.weir.engine.Relay} separates the time in
+ * event loop reads that the connection is established. {@link io.weir.body.Relay} separates the time in
  * which the caller sent its request or read its answer from the backend's.
  *
  * <p><b>Injected faults.</b> {@link io.weir.engine.Engine} reads one field, which is null while no
  * fault is active. An attempt with a fault is an {@link io.weir.engine.InjectedAttempt} or a {@link
  * io.weir.engine.TruncatedAttempt} in place of the real one, so every other phase, and the release of every
- * resource, is the same. {@link io.weir.engine.InjectedProbe} applies faults to probes and health checks. An
+ * resource, is the same. {@link io.weir.probe.InjectedProbe} applies faults to probes and health checks. An
  * attempt with a latency is a phase of its own and not a delayed subscription: the exchange's timer, its
  * caller, its deadline and its instance can end it in the way in which they end any other attempt.
  *

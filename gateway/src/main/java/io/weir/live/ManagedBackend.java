@@ -2,8 +2,6 @@ package io.weir.live;
 
 import io.weir.config.BackendProperties;
 import io.weir.engine.Backend;
-import io.weir.engine.HealthChecker;
-import io.weir.engine.HealthProber;
 import io.weir.health.HealthSettings;
 import io.weir.instance.AddressSource;
 import io.weir.instance.InstanceAddress;
@@ -11,6 +9,8 @@ import io.weir.instance.Instances;
 import io.weir.limit.LimitInForce;
 import io.weir.limit.RegisteredBulkhead;
 import io.weir.metrics.BackendMeters;
+import io.weir.probe.HealthChecker;
+import io.weir.probe.HealthProber;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 

@@ -41,6 +41,7 @@ import io.weir.outcome.Reason;
 import io.weir.overload.OverloadGuard;
 import io.weir.overload.OverloadProperties;
 import io.weir.overload.OverloadSampler;
+import io.weir.probe.ProbeRequest;
 import io.weir.ratelimit.RateLimitProperties;
 import io.weir.ratelimit.RateLimiter;
 import io.weir.ratelimit.SharedBuckets;

@@ -2,6 +2,7 @@ package io.weir.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.weir.body.Relay;
 import io.weir.outcome.Reason;
 import io.weir.testing.Leaks;
 import java.nio.channels.ClosedChannelException;

@@ -13,6 +13,7 @@ import io.weir.drain.Drain;
 import io.weir.outcome.Reason;
 import io.weir.overload.OverloadGuard;
 import io.weir.overload.OverloadProperties;
+import io.weir.probe.ProbeRequest;
 import io.weir.retry.RetryPolicy;
 import io.weir.retry.RetryProperties;
 import io.weir.testing.TestBackend;

@@ -11,6 +11,8 @@ import io.weir.faults.FaultScope;
 import io.weir.faults.FaultType;
 import io.weir.faults.InjectedFault;
 import io.weir.instance.Instance;
+import io.weir.probe.InjectedProbe;
+import io.weir.probe.ProbeRequest;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;

@@ -23,6 +23,7 @@ import io.weir.limit.QueueingBulkhead;
 import io.weir.limit.QueueingBulkhead.Overflow;
 import io.weir.overload.OverloadGuard;
 import io.weir.overload.OverloadProperties;
+import io.weir.probe.ProbeRequest;
 import io.weir.retry.RetryBudget;
 import io.weir.retry.RetryBudgetProperties;
 import io.weir.testing.TestHealth;

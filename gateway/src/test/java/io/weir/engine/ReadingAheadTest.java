@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.netty.buffer.ByteBuf;
 import io.weir.engine.ExchangeFixture.Upload;
 import io.weir.limit.Limit.Evidence;
+import io.weir.slowcaller.ReadAheadBudget;
+import io.weir.slowcaller.SlowCaller;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -384,7 +386,7 @@ class ReadingAheadTest {
         SecondCall fast = new SecondCall();
         fixture.advance(ExchangeFixture.BODY_IDLE.dividedBy(2));
         SecondCall slow = new SecondCall();
-        fixture.advance(Duration.ofNanos(ReadingAhead.SLOW_NANOS));
+        fixture.advance(Duration.ofNanos(ReadAheadBudget.SLOW_NANOS));
         slow.upload.sends(1);
         fast.upload.sends(59);
         assertThat(fixture.engine.readAheadBytes()).isEqualTo(ExchangeFixture.READ_AHEAD_TOTAL_BYTES);
@@ -665,7 +667,7 @@ class ReadingAheadTest {
 
         assertThat(fixture.streams.inUse()).isOne();
         assertThat(fixture.exchange().heldUp().isBehind()).isFalse();
-        assertThat(fixture.engine.slowCallers().endSlowest(fixture.streams, fixture.now()))
+        assertThat(fixture.engine.resources().slowCallers().endSlowest(fixture.streams, fixture.now()))
                 .isFalse();
         fixture.finish();
         fixture.assertEndedCleanly();

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http.DefaultHttpContent;
+import io.weir.body.OwnedBuffer;
 import io.weir.engine.Decision.Refuse;
 import io.weir.engine.Decision.Step;
 import io.weir.outcome.Reason;

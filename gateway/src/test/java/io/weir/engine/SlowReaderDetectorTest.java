@@ -87,24 +87,24 @@ class SlowReaderDetectorTest {
         assertThat(detector.dueNanos(fixture.now())).isEqualTo(HeldUpCall.PATIENCE_NANOS);
 
         assertThat(isStalled()).isFalse();
-        assertThat(fixture.engine.slowCallers().unreadBytes()).isGreaterThanOrEqualTo(100_000);
+        assertThat(fixture.engine.resources().slowCallers().unreadBytes()).isGreaterThanOrEqualTo(100_000);
 
         fixture.channel.flushOutbound();
         assertThat(isStalled()).isFalse();
-        assertThat(fixture.engine.slowCallers().unreadBytes()).isZero();
+        assertThat(fixture.engine.resources().slowCallers().unreadBytes()).isZero();
     }
 
     @Test
     void countsNoBytesOfAConnectionThatIsClosed() {
         writes(100_000);
         assertThat(isStalled()).isFalse();
-        assertThat(fixture.engine.slowCallers().unreadBytes()).isPositive();
+        assertThat(fixture.engine.resources().slowCallers().unreadBytes()).isPositive();
 
         assertThat(fixture.channel.close().isDone()).isTrue();
 
         assertThat(isStalled()).isFalse();
         assertThat(detector.isBehind(false)).isFalse();
-        assertThat(fixture.engine.slowCallers().unreadBytes()).isZero();
+        assertThat(fixture.engine.resources().slowCallers().unreadBytes()).isZero();
     }
 
     private Duration timeUntilStalled() {

@@ -27,22 +27,22 @@ import org.jspecify.annotations.Nullable;
 import reactor.netty.resources.LoopResources;
 
 /** A backend on a real socket; its connections have their own event loop. */
-final class SocketBackend implements AutoCloseable {
+public final class SocketBackend implements AutoCloseable {
 
     static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(1);
 
     final LoopResources loops = LoopResources.create("socket-backend", 1, true);
     final QueueingBulkhead bulkhead = new QueueingBulkhead(20, 0);
-    final Health health;
-    final Pool pool;
-    final Backend backend;
+    public final Health health;
+    public final Pool pool;
+    public final Backend backend;
 
     /**
      * A backend of this server.
      *
      * @param healthPath as in {@link RecoveryProperties}
      */
-    SocketBackend(TestBackend server, Duration deadline, @Nullable String healthPath) {
+    public SocketBackend(TestBackend server, Duration deadline, @Nullable String healthPath) {
         this(URI.create(server.uri()), deadline, healthPath, null);
     }
 
@@ -96,7 +96,7 @@ final class SocketBackend implements AutoCloseable {
     }
 
     /** The event loop of the connections. */
-    EventLoop loop() {
+    public EventLoop loop() {
         return loops.onClient(true).next();
     }
 

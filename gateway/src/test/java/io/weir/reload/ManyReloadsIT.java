@@ -58,7 +58,7 @@ class ManyReloadsIT {
             "io.weir.dashboard.BackendHistory",
             "io.weir.door.Routes",
             "io.weir.engine.Backend",
-            "io.weir.engine.HealthProber",
+            "io.weir.probe.HealthProber",
             "io.weir.engine.Route",
             "io.weir.metrics.BackendMeters",
             "io.weir.management.EventRing",
