@@ -41,6 +41,41 @@ final class InstalledServers {
                         print(line.decode('ascii'), end='')
             """;
 
+    /** Prints those targets of its input that Go's own server serves from {@code /admin}. */
+    private static final String GO = """
+            package main
+
+            import (
+                "bufio"
+                "fmt"
+                "net/http"
+                "net/http/httptest"
+                "os"
+                "strings"
+            )
+
+            func main() {
+                served := false
+                mux := http.NewServeMux()
+                admin := func(http.ResponseWriter, *http.Request) { served = true }
+                mux.HandleFunc("/admin", admin)
+                mux.HandleFunc("/admin/", admin)
+                targets := bufio.NewScanner(os.Stdin)
+                for targets.Scan() {
+                    head := "GET " + targets.Text() + " HTTP/1.1\\r\\nHost: weir.test\\r\\n\\r\\n"
+                    request, err := http.ReadRequest(bufio.NewReader(strings.NewReader(head)))
+                    if err != nil {
+                        continue
+                    }
+                    served = false
+                    mux.ServeHTTP(httptest.NewRecorder(), request)
+                    if served {
+                        fmt.Println(targets.Text())
+                    }
+                }
+            }
+            """;
+
     private InstalledServers() {}
 
     /** Whether a program is installed; {@code -Dservers=required}: it must be. */
@@ -56,16 +91,24 @@ final class InstalledServers {
     }
 
     static boolean hasPython() throws InterruptedException {
-        boolean found;
+        return isInstalled("python3", runs("python3", "-c", "import http.server"));
+    }
+
+    static boolean hasGo() throws InterruptedException {
+        return isInstalled("go", runs("go", "version"));
+    }
+
+    private static boolean runs(String... command) throws InterruptedException {
         try {
-            found = new ProcessBuilder("python3", "-c", "import http.server")
+            return new ProcessBuilder(command)
+                            .redirectErrorStream(true)
+                            .redirectOutput(ProcessBuilder.Redirect.DISCARD)
                             .start()
                             .waitFor()
                     == 0;
         } catch (IOException e) {
-            found = false;
+            return false;
         }
-        return isInstalled("python3", found);
     }
 
     /** Starts nginx, which answers {@code served} below {@code /admin}, and returns its port. */
@@ -101,9 +144,30 @@ final class InstalledServers {
 
     /** Those of these targets that Python serves from {@code /admin}. */
     static List<String> servedByPython(Path directory, Collection<String> targets) throws Exception {
-        Path input = Files.write(directory.resolve("targets"), targets);
-        Path output = directory.resolve("served");
-        Process process = new ProcessBuilder("python3", "-c", PYTHON)
+        return served(directory, "python", targets, "python3", "-c", PYTHON);
+    }
+
+    /** Compiles Go's server. */
+    static Path buildGo(Path directory) throws Exception {
+        Path source = Files.writeString(directory.resolve("admin.go"), GO);
+        Path program = directory.resolve("admin");
+        Process process = new ProcessBuilder("go", "build", "-o", program.toString(), source.toString())
+                .inheritIO()
+                .start();
+        assertThat(process.waitFor()).isZero();
+        return program;
+    }
+
+    /** Those of these targets that Go serves from {@code /admin}. */
+    static List<String> servedByGo(Path program, Path directory, Collection<String> targets) throws Exception {
+        return served(directory, "go", targets, program.toString());
+    }
+
+    private static List<String> served(Path directory, String name, Collection<String> targets, String... command)
+            throws Exception {
+        Path input = Files.write(directory.resolve(name + ".targets"), targets);
+        Path output = directory.resolve(name + ".served");
+        Process process = new ProcessBuilder(command)
                 .redirectInput(input.toFile())
                 .redirectOutput(output.toFile())
                 .redirectError(ProcessBuilder.Redirect.INHERIT)

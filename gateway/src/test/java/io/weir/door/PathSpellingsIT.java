@@ -147,6 +147,10 @@ class PathSpellingsIT {
         if (InstalledServers.hasPython()) {
             READERS.put("Python", targets -> InstalledServers.servedByPython(directory, targets));
         }
+        if (InstalledServers.hasGo()) {
+            Path program = InstalledServers.buildGo(directory);
+            READERS.put("Go", targets -> InstalledServers.servedByGo(program, directory, targets));
+        }
     }
 
     private static void addServer(String name, int port) {
