@@ -75,7 +75,7 @@ class ArchitectureTest {
     /** The floors of the house, from the top down. */
     private static final List<Set<String>> FLOORS = List.of(
             Set.of("wiring"),
-            Set.of("live", "reload", "config", "config.check"),
+            Set.of("apply", "reload", "config", "config.check"),
             Set.of("dashboard", "fleet", "management", "metrics", "accesslog", "tracing"),
             Set.of("door"),
             Set.of("engine", "body", "websocket", "probe", "slowcaller"),
@@ -240,7 +240,7 @@ class ArchitectureTest {
         noClasses()
                 .that()
                 // Routes are read from lists, on the thread that starts or reloads.
-                .doNotHaveFullyQualifiedName("io.weir.live.GeneralRoutesFactory")
+                .doNotHaveFullyQualifiedName("io.weir.apply.GeneralRoutesFactory")
                 .and()
                 // The warm-up runs on the starting thread, before the gateway is ready.
                 .doNotHaveFullyQualifiedName("io.weir.wiring.WarmUp")

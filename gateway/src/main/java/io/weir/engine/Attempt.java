@@ -4,6 +4,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http.EmptyHttpHeaders;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpResponseStatus;
+import io.weir.body.BodyAggregator;
 import io.weir.body.Relay;
 import io.weir.engine.Decision.BreakOff;
 import io.weir.engine.Decision.Refuse;
@@ -110,7 +111,8 @@ abstract class Attempt implements ExchangePhase, Transfer {
         if (failure != null || exchange.hasOpenEnd()) {
             report(failure, now);
         }
-        int bytes = BodyAggregator.bytesToAggregate(exchange, status, headers);
+        int bytes = BodyAggregator.bytesToAggregate(
+                exchange.record().caller().method(), exchange.hasOpenEnd(), status, headers);
         if (bytes != BodyAggregator.NOT_AGGREGATED) {
             exchange.record().status = status;
             aggregate(bytes, false);
@@ -127,7 +129,7 @@ abstract class Attempt implements ExchangePhase, Transfer {
     }
 
     /** The aggregated answer is complete. */
-    final void aggregated(ByteBuf body, HttpHeaders trailers) {
+    public final void aggregated(ByteBuf body, HttpHeaders trailers) {
         if (drainedBy != null) {
             drainedBy.drained(body, trailers);
             return;
@@ -154,7 +156,7 @@ abstract class Attempt implements ExchangePhase, Transfer {
     }
 
     /** The attempt failed before the caller received anything. */
-    final void failed(Throwable failure) {
+    public final void failed(Throwable failure) {
         if (drainedBy != null) {
             drainedBy.drainFailed();
         } else {

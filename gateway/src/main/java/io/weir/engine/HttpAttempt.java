@@ -7,6 +7,7 @@ import io.netty.handler.codec.http.EmptyHttpHeaders;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpStatusClass;
+import io.weir.body.BodyAggregator;
 import io.weir.body.Relay;
 import io.weir.instance.Failures;
 import io.weir.outcome.Problem;
@@ -31,7 +32,7 @@ import reactor.netty.http.client.HttpClientResponse;
  * event loop. A connection or buffer that arrives after {@link #cancel()} is closed or released on the event
  * loop on which it arrives.
  */
-class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listener {
+class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listener, BodyAggregator.Answer {
 
     private static final int UNDECIDED = 0;
     private static final int SENT = 1;
@@ -204,7 +205,8 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
     }
 
     /** The backend pauses within a small answer: it is passed on as it arrives. */
-    final void passOn(BodyAggregator body) {
+    @Override
+    public final void passOn(BodyAggregator body) {
         HttpClientResponse from = response;
         if (from == null) {
             throw new IllegalStateException("no answer has begun");
@@ -325,7 +327,8 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
     }
 
     /** Runs the event on the exchange's event loop, unless the attempt is cancelled first. */
-    final void runOnExchangeLoop(Runnable event) {
+    @Override
+    public final void runOnExchangeLoop(Runnable event) {
         EventLoop loop = exchange.loop();
         if (loop.inEventLoop()) {
             if (!cancelled) {
@@ -341,7 +344,8 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
     }
 
     /** The answer's trailers. Reactor Netty knows them when the body completes. */
-    final HttpHeaders trailers() {
+    @Override
+    public final HttpHeaders trailers() {
         HttpClientResponse from = response;
         if (from == null || from.responseHeaders().contains(HttpHeaderNames.CONTENT_LENGTH)) {
             return EmptyHttpHeaders.INSTANCE;
@@ -351,7 +355,13 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
         return found[0];
     }
 
-    final boolean isCancelled() {
+    @Override
+    public final EventLoop exchangeLoop() {
+        return exchange.loop();
+    }
+
+    @Override
+    public final boolean isCancelled() {
         return cancelled;
     }
 

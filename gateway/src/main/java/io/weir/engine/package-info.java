@@ -55,10 +55,10 @@
  * <p>An attempt has three helpers, each for one decision: {@link io.weir.engine.HealthEvidence} (the evidence
  * about the backend's health), {@link io.weir.engine.RetryDecider} (whether another attempt follows), and
  * {@link io.weir.engine.AttemptTimeout} (when it has waited for too long). {@link io.weir.body.Relay}
- * passes a body on as it arrives; {@link io.weir.engine.BodyAggregator} collects a small answer, which then
+ * passes a body on as it arrives; {@link io.weir.body.BodyAggregator} collects a small answer, which then
  * costs one write. An answer that is incomplete after 5 to 10 ms is passed on as it arrives: the caller may
  * wait for the head or for a first part, and for a backend that pauses it does not matter to save writes.
- * {@link io.weir.engine.PauseDetector} finds such answers with one task for each event loop. After the head
+ * {@link io.weir.body.PauseDetector} finds such answers with one task for each event loop. After the head
  * is passed on, the gateway breaks a late answer off instead of refusing the request.
  *
  * <p><b>Samples.</b> Each permit of a backend's bulkhead is one sample of its limit, from the permit to its

@@ -68,7 +68,7 @@
  * is bounded for all of them together. Before its first answer, a backend has one instance without an
  * address, whose calls fail at once and are no evidence. A change replaces the
  * {@link io.weir.instance.Instances} in {@link io.weir.instance.InstancesInForce}, in place: a call that
- * waits in the queue goes to an instance that is there when its permit arrives. Package {@code io.weir.live}
+ * waits in the queue goes to an instance that is there when its permit arrives. Package {@code io.weir.apply}
  * creates the instances, keeps those that stay, and closes the pools of those that left.
  *
  * <p>The gateway asks DNS at fixed intervals, without a cache, and not when the time to live ends: with a

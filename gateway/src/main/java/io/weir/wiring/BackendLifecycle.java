@@ -1,6 +1,6 @@
 package io.weir.wiring;
 
-import io.weir.live.LiveBackends;
+import io.weir.apply.LiveBackends;
 import org.springframework.context.SmartLifecycle;
 
 /**

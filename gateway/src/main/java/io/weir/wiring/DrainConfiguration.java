@@ -1,5 +1,7 @@
 package io.weir.wiring;
 
+import io.weir.apply.LiveBackends;
+import io.weir.apply.RetiredGenerations;
 import io.weir.config.WeirProperties;
 import io.weir.dashboard.LiveFeed;
 import io.weir.door.GeneralDoor;
@@ -8,8 +10,6 @@ import io.weir.drain.Drain;
 import io.weir.drain.Drainer;
 import io.weir.engine.Backend;
 import io.weir.engine.Engine;
-import io.weir.live.LiveBackends;
-import io.weir.live.RetiredGenerations;
 import io.weir.overload.OverloadSampler;
 import java.time.Duration;
 import org.springframework.beans.factory.ObjectProvider;

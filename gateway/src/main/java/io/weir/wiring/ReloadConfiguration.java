@@ -1,5 +1,10 @@
 package io.weir.wiring;
 
+import io.weir.apply.ConfigurationApplier;
+import io.weir.apply.LiveBackends;
+import io.weir.apply.RetiredGenerations;
+import io.weir.apply.RoutesFactory;
+import io.weir.apply.SpringCloudGateway;
 import io.weir.authentication.Issuers;
 import io.weir.config.WeirProperties;
 import io.weir.config.check.CheckedConfiguration;
@@ -9,11 +14,6 @@ import io.weir.door.LiveRoutes;
 import io.weir.drain.Drain;
 import io.weir.engine.Engine;
 import io.weir.instance.Pool;
-import io.weir.live.ConfigurationApplier;
-import io.weir.live.LiveBackends;
-import io.weir.live.RetiredGenerations;
-import io.weir.live.RoutesFactory;
-import io.weir.live.SpringCloudGateway;
 import io.weir.management.RecentEvents;
 import io.weir.metrics.EdgeMeters;
 import io.weir.metrics.MeterBook;

@@ -1,6 +1,11 @@
 package io.weir.wiring;
 
 import io.micrometer.observation.ObservationRegistry;
+import io.weir.apply.ConfigurationApplier;
+import io.weir.apply.GeneralRoutesFactory;
+import io.weir.apply.LiveBackends;
+import io.weir.apply.RouteRecorders;
+import io.weir.apply.RoutesFactory;
 import io.weir.authentication.Issuers;
 import io.weir.cluster.GatewayCount;
 import io.weir.compression.CompressionMemory;
@@ -28,11 +33,6 @@ import io.weir.edge.Forwarding;
 import io.weir.edge.OpenFiles;
 import io.weir.edge.VirtualHosts;
 import io.weir.engine.Engine;
-import io.weir.live.ConfigurationApplier;
-import io.weir.live.GeneralRoutesFactory;
-import io.weir.live.LiveBackends;
-import io.weir.live.RouteRecorders;
-import io.weir.live.RoutesFactory;
 import io.weir.metrics.IssuerMeters;
 import io.weir.metrics.MeterBook;
 import io.weir.metrics.SharedRateLimitMeters;

@@ -4,9 +4,9 @@ import static io.weir.testing.Refusals.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.weir.apply.RoutesFactory;
 import io.weir.compression.CompressionMemory;
 import io.weir.edge.RawHttp2Client;
-import io.weir.live.RoutesFactory;
 import io.weir.outcome.Reason;
 import io.weir.testing.Door;
 import io.weir.testing.Leaks;

@@ -4,10 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.github.resilience4j.circuitbreaker.CircuitBreaker.State;
+import io.weir.apply.RetiredGenerations;
 import io.weir.engine.Backend;
 import io.weir.health.Health;
 import io.weir.instance.Instance;
-import io.weir.live.RetiredGenerations;
 import io.weir.reload.ConfigurationChange.Trigger;
 import io.weir.testing.SteadyCallers;
 import io.weir.testing.TestBackend;

@@ -3,7 +3,7 @@ package io.weir.reload;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import io.weir.live.RetiredGenerations;
+import io.weir.apply.RetiredGenerations;
 import io.weir.testing.Door;
 import io.weir.testing.TestBackend;
 import io.weir.testing.TestCaller;

@@ -1,4 +1,4 @@
-package io.weir.live;
+package io.weir.apply;
 
 import io.weir.config.BackendProperties;
 import io.weir.engine.Backend;

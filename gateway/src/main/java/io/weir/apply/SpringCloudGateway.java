@@ -1,4 +1,4 @@
-package io.weir.live;
+package io.weir.apply;
 
 import org.springframework.cloud.gateway.config.GatewayProperties;
 import org.springframework.cloud.gateway.event.RefreshRoutesEvent;

@@ -1,4 +1,4 @@
-package io.weir.live;
+package io.weir.apply;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -1,5 +1,6 @@
-package io.weir.live;
+package io.weir.apply;
 
+import io.weir.apply.RetiredGenerations.RetiredResource;
 import io.weir.cluster.Membership;
 import io.weir.cluster.Share;
 import io.weir.config.BackendProperties;
@@ -12,7 +13,6 @@ import io.weir.instance.Instances;
 import io.weir.instance.Pool;
 import io.weir.limit.BulkheadProperties;
 import io.weir.limit.BulkheadScope;
-import io.weir.live.RetiredGenerations.RetiredResource;
 import io.weir.reload.ConfigurationTarget;
 import java.util.HashMap;
 import java.util.List;

@@ -1,4 +1,4 @@
-package io.weir.live;
+package io.weir.apply;
 
 import io.weir.door.BackendRoutingFilter;
 import io.weir.door.LiveRoutes;

@@ -1,4 +1,4 @@
-package io.weir.live;
+package io.weir.apply;
 
 import io.netty.channel.EventLoop;
 import io.netty.handler.ssl.SslContext;

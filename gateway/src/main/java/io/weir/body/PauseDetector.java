@@ -1,4 +1,4 @@
-package io.weir.engine;
+package io.weir.body;
 
 import io.netty.channel.EventLoop;
 import io.netty.util.concurrent.FastThreadLocal;

@@ -1,12 +1,12 @@
-package io.weir.live;
+package io.weir.apply;
 
 import io.weir.accesslog.AccessLog;
+import io.weir.apply.RetiredGenerations.RetiredResource;
 import io.weir.door.Routes;
 import io.weir.engine.Backend;
 import io.weir.engine.Route;
 import io.weir.engine.RouteObserver;
 import io.weir.limit.QueueingBulkhead;
-import io.weir.live.RetiredGenerations.RetiredResource;
 import io.weir.metrics.ExchangeMeters;
 import io.weir.metrics.MeterBook;
 import io.weir.metrics.MeterScope;

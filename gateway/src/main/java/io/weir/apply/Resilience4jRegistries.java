@@ -1,4 +1,4 @@
-package io.weir.live;
+package io.weir.apply;
 
 import io.github.resilience4j.bulkhead.BulkheadRegistry;
 import io.github.resilience4j.circuitbreaker.CircuitBreakerRegistry;

@@ -1,4 +1,4 @@
-package io.weir.live;
+package io.weir.apply;
 
 import io.netty.util.concurrent.EventExecutor;
 import io.weir.door.Routes;

@@ -1,4 +1,4 @@
-package io.weir.live;
+package io.weir.apply;
 
 import io.weir.instance.InstanceAddress;
 import io.weir.instance.PolledAddresses;

@@ -1,5 +1,6 @@
-package io.weir.live;
+package io.weir.apply;
 
+import io.weir.apply.GeneralRoutesFactory.RouteSource;
 import io.weir.door.AnswerRules;
 import io.weir.door.BackendRoutingFilter;
 import io.weir.door.CompiledRoute;
@@ -8,7 +9,6 @@ import io.weir.door.RouteMatcher;
 import io.weir.door.RouteTable;
 import io.weir.door.WeightedGroups;
 import io.weir.engine.Route;
-import io.weir.live.GeneralRoutesFactory.RouteSource;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 

@@ -1,4 +1,4 @@
-package io.weir.live;
+package io.weir.apply;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -8,6 +8,7 @@ import io.github.resilience4j.circuitbreaker.CircuitBreakerRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslContextBuilder;
+import io.weir.apply.LiveBackends.LeavingPool;
 import io.weir.cluster.Membership;
 import io.weir.config.BackendProperties;
 import io.weir.engine.Backend;
@@ -15,7 +16,6 @@ import io.weir.instance.ConnectionFiles;
 import io.weir.instance.Instance;
 import io.weir.instance.Pool;
 import io.weir.limit.LittlesLawProperties;
-import io.weir.live.LiveBackends.LeavingPool;
 import io.weir.management.RecentEvents;
 import io.weir.metrics.MeterBook;
 import io.weir.reload.ConfigurationTarget;

@@ -1,6 +1,7 @@
-package io.weir.live;
+package io.weir.apply;
 
 import io.weir.access.AddressRule;
+import io.weir.apply.GeneralRoutesFactory.RouteSource;
 import io.weir.authentication.AuthenticationProperties;
 import io.weir.authentication.AuthenticationRule;
 import io.weir.authentication.Issuer;
@@ -34,7 +35,6 @@ import io.weir.limit.OverdueCalls;
 import io.weir.limit.Priority;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.limit.UsualTime;
-import io.weir.live.GeneralRoutesFactory.RouteSource;
 import io.weir.ratelimit.RateLimitProperties;
 import io.weir.ratelimit.RateLimiter;
 import io.weir.ratelimit.SharedBuckets;

@@ -10,26 +10,26 @@
  *
  * <h2>Algorithm</h2>
  *
- * {@link io.weir.live.ConfigurationApplier} changes a running gateway in three phases.
+ * {@link io.weir.apply.ConfigurationApplier} changes a running gateway in three phases.
  *
  * <ol>
- *   <li><b>Plan.</b> {@link io.weir.live.RoutesFactory} creates Spring Cloud Gateway's routes and compiles
- *       the front door's. {@link io.weir.live.LiveBackends} plans the backends:
- *       {@link io.weir.live.BackendFactory} creates new backends, and successors of changed ones, with pools,
- *       TLS contexts and meters. All of this can fail. If a step fails, the plan is rolled back, and the
+ *   <li><b>Plan.</b> {@link io.weir.apply.RoutesFactory} creates Spring Cloud Gateway's routes and compiles
+ *       the front door's. {@link io.weir.apply.LiveBackends} plans the backends:
+ *       {@link io.weir.apply.BackendFactory} creates new backends, and successors of changed ones, with
+ *       pools, TLS contexts and meters. All of this can fail. If a step fails, the plan is rolled back, and the
  *       configuration in force is unchanged.
  *   <li><b>Commit.</b> Shared parts change in place: bulkheads are resized, breakers get their new settings,
  *       meters show the new parts. Then one write publishes the new routes of both doors
  *       ({@link io.weir.door.LiveRoutes}). A request reads that reference once, when it arrives, and uses the
  *       same routes to its end. A failure in this phase or later is logged and does not stop the other steps:
  *       nothing is rolled back.
- *   <li><b>Retire.</b> {@link io.weir.live.RetiredGenerations} keeps the replaced routes until no request
+ *   <li><b>Retire.</b> {@link io.weir.apply.RetiredGenerations} keeps the replaced routes until no request
  *       uses them, and closes each replaced pool and meter when no request can reach it any more.
  * </ol>
  *
  * <h2>Instances that come and go</h2>
  *
- * {@link io.weir.live.AddressSources} creates the source of each backend's addresses. Those that a reload
+ * {@link io.weir.apply.AddressSources} creates the source of each backend's addresses. Those that a reload
  * adds are asked before the plan, without a lock, for at most five seconds in all; a backend without an
  * answer then has no address yet. A change of the addresses is planned and committed like a change of the
  * configuration, for one backend and without new routes: the backend's instances change in place, also for
@@ -50,15 +50,15 @@
  * its state and its window. If only figures differ that are derived from the deadline or the limit, it keeps
  * its state and starts with an empty window. If its own settings differ, it starts closed with an empty
  * window; a state that an operator forced stays forced even then, and an instance that an operator drained
- * stays drained while its address stays. A pool stays unless the address, the protocol or the
- * {@code connection} properties change; its capacity grows with the permits. The time series of a route or
- * backend continue as long as its name exists. {@link io.weir.live.RouteRecorder} is the part of a route that
- * writes them.
+ * stays drained while its address stays. A pool stays unless the address, the protocol or the {@code
+ * connection} properties change; its capacity grows with the permits. The time series of a route or backend
+ * continue as long as its name exists. {@link io.weir.apply.RouteRecorder} is the part of a route that writes
+ * them.
  *
  * <h2>Concurrency</h2>
  *
  * {@link io.weir.reload.LiveConfiguration} serialises changes. Requests never wait for one: they read one
- * volatile reference. Backends are guarded by the monitor of {@link io.weir.live.LiveBackends}, since the
+ * volatile reference. Backends are guarded by the monitor of {@link io.weir.apply.LiveBackends}, since the
  * number of gateways in the cluster changes limits on another thread. The sweep of retired generations runs
  * on a thread of its own.
  *
@@ -80,6 +80,6 @@
  * drains is refused.
  */
 @NullMarked
-package io.weir.live;
+package io.weir.apply;
 
 import org.jspecify.annotations.NullMarked;

@@ -1,10 +1,12 @@
-package io.weir.live;
+package io.weir.apply;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.util.concurrent.EventExecutor;
+import io.weir.apply.LiveBackends.LeavingPool;
+import io.weir.apply.RetiredGenerations.RetiredResource;
 import io.weir.door.RouteAnswers;
 import io.weir.door.RouteTable;
 import io.weir.door.Routes;
@@ -18,8 +20,6 @@ import io.weir.fallback.FallbackProperties;
 import io.weir.instance.Pool;
 import io.weir.limit.OverdueCalls;
 import io.weir.limit.UsualTime;
-import io.weir.live.LiveBackends.LeavingPool;
-import io.weir.live.RetiredGenerations.RetiredResource;
 import io.weir.outcome.Reason;
 import io.weir.testing.ObservedGateway;
 import io.weir.testing.TestGateway;

@@ -1,4 +1,4 @@
-package io.weir.live;
+package io.weir.apply;
 
 import io.netty.resolver.AddressResolver;
 import io.weir.config.BackendProperties;

@@ -1,4 +1,4 @@
-package io.weir.live;
+package io.weir.apply;
 
 import io.weir.accesslog.AccessLog;
 import io.weir.engine.ExchangeRecord;

@@ -1,11 +1,11 @@
-package io.weir.live;
+package io.weir.apply;
 
+import io.weir.apply.RetiredGenerations.RetiredResource;
 import io.weir.authentication.Issuer;
 import io.weir.authentication.Issuers;
 import io.weir.config.WeirProperties;
 import io.weir.door.LiveRoutes;
 import io.weir.door.Routes;
-import io.weir.live.RetiredGenerations.RetiredResource;
 import io.weir.metrics.EdgeMeters;
 import io.weir.reload.ConfigurationTarget;
 import io.weir.reload.LiveConfiguration;

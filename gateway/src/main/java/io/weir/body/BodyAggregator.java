@@ -1,4 +1,4 @@
-package io.weir.engine;
+package io.weir.body;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufHolder;
@@ -8,9 +8,6 @@ import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http.HttpResponseStatus;
-import io.weir.body.ContentLength;
-import io.weir.body.OwnedBuffer;
-import io.weir.body.Relay;
 import java.util.concurrent.atomic.AtomicLongFieldUpdater;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
@@ -28,10 +25,35 @@ import reactor.core.CoreSubscriber;
  * <p>Concurrency: confined to the connection's event loop, except {@link #stop}, {@link #bytes}, and the
  * reader's subscription and demand, which come from the exchange's event loop.
  */
-final class BodyAggregator implements CoreSubscriber<Object>, Publisher<Object>, Subscription {
+public final class BodyAggregator implements CoreSubscriber<Object>, Publisher<Object>, Subscription {
+
+    /** The attempt whose answer is aggregated. */
+    public interface Answer {
+
+        /** The event loop of the exchange. */
+        EventLoop exchangeLoop();
+
+        /** Runs the event on the exchange's event loop, unless the attempt is cancelled first. */
+        void runOnExchangeLoop(Runnable event);
+
+        /** Whether nobody waits for the answer any more. On the exchange's event loop. */
+        boolean isCancelled();
+
+        /** The trailers, once the body is complete. On the connection's event loop. */
+        HttpHeaders trailers();
+
+        /** The backend pauses: the body is passed on as it arrives. On the exchange's event loop. */
+        void passOn(BodyAggregator body);
+
+        /** The answer is complete; the callee owns the body. On the exchange's event loop. */
+        void aggregated(ByteBuf body, HttpHeaders trailers);
+
+        /** The answer has failed before the caller got anything. On the exchange's event loop. */
+        void failed(Throwable failure);
+    }
 
     /** The answer is not aggregated but passed on as it arrives. */
-    static final int NOT_AGGREGATED = -1;
+    public static final int NOT_AGGREGATED = -1;
 
     /** An answer of at most this size is aggregated: it costs one write. */
     private static final int MAX_AGGREGATED_BYTES = 8192;
@@ -53,7 +75,7 @@ final class BodyAggregator implements CoreSubscriber<Object>, Publisher<Object>,
     /** Whether the detector has seen this answer before. */
     boolean isSeenIncomplete;
 
-    private final HttpAttempt attempt;
+    private final Answer answer;
     private final int maxBytes;
     private final boolean failsIfLarger;
     private final EventLoop connectionLoop;
@@ -74,8 +96,8 @@ final class BodyAggregator implements CoreSubscriber<Object>, Publisher<Object>,
      * @param maxBytes further bytes are dropped
      * @param failsIfLarger further bytes are a failure instead: the answer is drained
      */
-    BodyAggregator(HttpAttempt attempt, int maxBytes, boolean failsIfLarger, EventLoop connectionLoop) {
-        this.attempt = attempt;
+    public BodyAggregator(Answer answer, int maxBytes, boolean failsIfLarger, EventLoop connectionLoop) {
+        this.answer = answer;
         this.maxBytes = maxBytes;
         this.failsIfLarger = failsIfLarger;
         this.connectionLoop = connectionLoop;
@@ -84,20 +106,23 @@ final class BodyAggregator implements CoreSubscriber<Object>, Publisher<Object>,
     /**
      * The size of a body that is aggregated; {@link #NOT_AGGREGATED}: the body is passed on as it arrives. A
      * body of an HTTP/2 answer that must not have one is dropped.
+     *
+     * @param method of the request
+     * @param hasOpenEnd whether the answer may last as long as it has traffic
      */
-    static int bytesToAggregate(ExchangeContext exchange, int status, HttpHeaders headers) {
-        if (HttpMethod.HEAD.equals(exchange.record().caller().method())
+    public static int bytesToAggregate(HttpMethod method, boolean hasOpenEnd, int status, HttpHeaders headers) {
+        if (HttpMethod.HEAD.equals(method)
                 || status == HttpResponseStatus.NO_CONTENT.code()
                 || status == HttpResponseStatus.NOT_MODIFIED.code()) {
             return 0;
         }
         long bytes = ContentLength.of(headers);
-        boolean small = bytes == 0 || (!exchange.hasOpenEnd() && bytes > 0 && bytes <= MAX_AGGREGATED_BYTES);
+        boolean small = bytes == 0 || (!hasOpenEnd && bytes > 0 && bytes <= MAX_AGGREGATED_BYTES);
         return small ? (int) bytes : NOT_AGGREGATED;
     }
 
     /** Bytes received so far. */
-    long bytes() {
+    public long bytes() {
         return bytes;
     }
 
@@ -151,7 +176,7 @@ final class BodyAggregator implements CoreSubscriber<Object>, Publisher<Object>,
             body.release();
             return;
         }
-        HttpHeaders trailers = attempt.trailers();
+        HttpHeaders trailers = answer.trailers();
         if (failsIfLarger) {
             // The connection returns to the pool within this event. A task afterwards lets the next attempt
             // find it there.
@@ -162,7 +187,7 @@ final class BodyAggregator implements CoreSubscriber<Object>, Publisher<Object>,
     }
 
     private void hop(ByteBuf body, HttpHeaders trailers) {
-        EventLoop loop = attempt.exchange.loop();
+        EventLoop loop = answer.exchangeLoop();
         if (loop.inEventLoop()) {
             deliver(body, trailers);
         } else {
@@ -179,7 +204,7 @@ final class BodyAggregator implements CoreSubscriber<Object>, Publisher<Object>,
             return;
         }
         takeBody().release();
-        attempt.runOnExchangeLoop(() -> attempt.failed(thrown));
+        answer.runOnExchangeLoop(() -> answer.failed(thrown));
     }
 
     private void unwatch() {
@@ -192,7 +217,7 @@ final class BodyAggregator implements CoreSubscriber<Object>, Publisher<Object>,
     /** Passes the head on, and the body as it arrives, since the backend pauses. */
     void backendPauses() {
         isPassedOn = true;
-        attempt.runOnExchangeLoop(() -> attempt.passOn(this));
+        answer.runOnExchangeLoop(() -> answer.passOn(this));
     }
 
     @Override
@@ -229,17 +254,17 @@ final class BodyAggregator implements CoreSubscriber<Object>, Publisher<Object>,
     }
 
     private void deliver(ByteBuf body, HttpHeaders trailers) {
-        if (attempt.isCancelled()) {
+        if (answer.isCancelled()) {
             body.release();
         } else {
-            attempt.aggregated(body, trailers);
+            answer.aggregated(body, trailers);
         }
     }
 
     /**
      * Cancels on the connection's event loop, so that a buffer is never added and released at the same time.
      */
-    void stop() {
+    public void stop() {
         stopped = true;
         runOnConnectionLoop(this::cancelUpstream);
     }
