@@ -13,10 +13,10 @@
  * {@link io.weir.apply.ConfigurationApplier} changes a running gateway in three phases.
  *
  * <ol>
- *   <li><b>Plan.</b> {@link io.weir.apply.RoutesFactory} creates Spring Cloud Gateway's routes and compiles
- *       the front door's. {@link io.weir.apply.LiveBackends} plans the backends:
- *       {@link io.weir.apply.BackendFactory} creates new backends, and successors of changed ones, with
- *       pools, TLS contexts and meters. All of this can fail. If a step fails, the plan is rolled back, and the
+ *   <li><b>Plan.</b> {@link io.weir.apply.RoutesFactory} creates Spring Cloud Gateway's routes and
+ *       compiles the front door's. {@link io.weir.apply.LiveBackends} plans the backends: {@link
+ *       io.weir.apply.BackendFactory} creates new backends, and successors of changed ones, with pools, TLS
+ *       contexts and meters. All of this can fail. If a step fails, the plan is rolled back, and the
  *       configuration in force is unchanged.
  *   <li><b>Commit.</b> Shared parts change in place: bulkheads are resized, breakers get their new settings,
  *       meters show the new parts. Then one write publishes the new routes of both doors
