@@ -7,7 +7,7 @@ import io.netty.handler.codec.http.HttpHeaders;
 public final class ContentLength {
 
     /** The head declares no length, or one that is not a number. */
-    static final long UNKNOWN = -1;
+    public static final long UNKNOWN = -1;
 
     private ContentLength() {}
 

@@ -13,6 +13,7 @@ import io.weir.engine.ExchangePhase.EmptyPhase;
 import io.weir.limit.Priority;
 import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
+import io.weir.overload.LoopPauses;
 import java.util.function.BiFunction;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -65,13 +66,19 @@ public final class Exchange extends ExchangeContext {
      * @param arrivedAt the moment at which the request's head was decoded, on the engine's clock
      */
     public Exchange(Engine engine, Route route, Caller caller, long arrivedAt) {
-        this(engine, engine.inFlightOn(caller.channel().eventLoop()), route, caller, arrivedAt);
+        super(route, caller, arrivedAt);
+        this.engine = engine;
+        this.inFlightOnLoop = engine.inFlightOn(loop());
     }
 
-    private Exchange(Engine engine, InFlightExchanges inFlightOnLoop, Route route, Caller caller, long arrivedAt) {
-        super(engine.resources(), inFlightOnLoop.pauses(), route, caller, arrivedAt);
-        this.engine = engine;
-        this.inFlightOnLoop = inFlightOnLoop;
+    @Override
+    EngineResources resources() {
+        return engine.resources();
+    }
+
+    @Override
+    LoopPauses pauses() {
+        return inFlightOnLoop.pauses();
     }
 
     /** The exchanges in flight on the same event loop. */

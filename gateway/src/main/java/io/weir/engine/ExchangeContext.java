@@ -20,9 +20,7 @@ import org.jspecify.annotations.Nullable;
 abstract class ExchangeContext {
 
     private final ExchangeRecord record;
-    private final EngineResources resources;
     private final EventLoop loop;
-    private final LoopPauses pauses;
     private final ExchangeTimer timer;
     private final boolean webSocket;
     private boolean isTunnel;
@@ -36,9 +34,7 @@ abstract class ExchangeContext {
     /** The caller's progress, from the first moment on in which it holds up the call; null: it has not. */
     private @Nullable SlowCaller slowCaller;
 
-    ExchangeContext(EngineResources resources, LoopPauses pauses, Route route, Caller caller, long arrivedAt) {
-        this.resources = resources;
-        this.pauses = pauses;
+    ExchangeContext(Route route, Caller caller, long arrivedAt) {
         this.record = new ExchangeRecord(route, caller, arrivedAt);
         this.loop = caller.channel().eventLoop();
         this.webSocket = caller.asksForWebSocket();
@@ -140,7 +136,7 @@ abstract class ExchangeContext {
         ActiveFallback taken = ActiveFallback.take(this, ending.reason());
         fallback = taken;
         return taken == null
-                ? new Finish(Refusals.of(ending, record, resources), ending.detail())
+                ? new Finish(Refusals.of(ending, record, resources()), ending.detail())
                 : taken.begin(ending, now);
     }
 
@@ -182,25 +178,21 @@ abstract class ExchangeContext {
     }
 
     /** What all exchanges use. */
-    EngineResources resources() {
-        return resources;
-    }
+    abstract EngineResources resources();
 
     EventLoop loop() {
         return loop;
     }
 
     /** The pauses of the event loop. */
-    LoopPauses pauses() {
-        return pauses;
-    }
+    abstract LoopPauses pauses();
 
     ExchangeTimer timer() {
         return timer;
     }
 
     long now() {
-        return resources.nanoTime();
+        return resources().nanoTime();
     }
 
     /** The request's body; null: none. */
@@ -239,7 +231,7 @@ abstract class ExchangeContext {
     SlowCaller heldUp() {
         SlowCaller known = slowCaller;
         if (known == null) {
-            known = new SlowCaller(loop, this::endTooSlow, resources.slowCallers());
+            known = new SlowCaller(loop, this::endTooSlow, resources().slowCallers());
             slowCaller = known;
         }
         return known;

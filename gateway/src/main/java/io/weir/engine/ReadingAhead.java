@@ -140,7 +140,7 @@ final class ReadingAhead extends SlowUpload implements ExchangePhase {
     }
 
     @Override
-    protected double bytesPerSecond(long now) {
+    public double bytesPerSecond(long now) {
         return body.receivedBytes() * 1e9 / Math.max(1, now - startedAt);
     }
 

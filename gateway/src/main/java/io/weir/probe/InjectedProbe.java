@@ -79,7 +79,7 @@ public final class InjectedProbe {
      * @param isGood whether a status is the expected one
      * @param loop schedules the latency of a check
      */
-    public static ProbeRequest.CheckSender checks(
+    static ProbeRequest.CheckSender checks(
             ProbeRequest.CheckSender sender,
             Supplier<@Nullable ActiveFaults> faults,
             String backend,

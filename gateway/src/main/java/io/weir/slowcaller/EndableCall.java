@@ -9,8 +9,8 @@ import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 import java.util.function.Predicate;
 
 /**
- * A call that may be ended since its caller is slow and others need what the call holds. It is chosen once,
- * by any thread, and ends on its own event loop.
+ * A call that may be ended since its caller is slow and others need what the call holds. Any thread may
+ * choose it; it ends on its own event loop.
  */
 // Concurrency: thread-safe. What a call holds becomes free a moment after the choice. Chosen calls count as
 // ended, so that two event loops do not choose too many.
@@ -22,7 +22,7 @@ public abstract class EndableCall {
     private volatile int chosen;
 
     /** The rate at which the caller moves bytes; infinite if it is not known. From any thread. */
-    protected abstract double bytesPerSecond(long now);
+    public abstract double bytesPerSecond(long now);
 
     /** Whether the call is chosen to end. */
     final boolean isChosen() {

@@ -122,12 +122,7 @@ public final class SlowCaller extends EndableCall {
     }
 
     @Override
-    protected double bytesPerSecond(long now) {
-        return bytesPerSecond;
-    }
-
-    /** The rate at which the caller moves bytes; infinite if it is not known. */
-    public double bytesPerSecond() {
+    public double bytesPerSecond(long now) {
         return bytesPerSecond;
     }
 

@@ -124,7 +124,8 @@ public final class SlowCallers {
                 .filter(one -> !one.isChosen())
                 .mapToLong(SlowCaller::unreadBytes)
                 .sum();
-        long freed = bytes > limitBytes ? endReaders(bytes - limitBytes + marginBytes, this::isCrawling, now) : 0;
+        long freed =
+                bytes > limitBytes ? endReaders(bytes - limitBytes + marginBytes, one -> isCrawling(one, now), now) : 0;
         long rest = bytes - freed;
         if (rest > emergencyBytes) {
             freed += endReaders(rest - emergencyBytes + marginBytes, any -> true, now);
@@ -163,7 +164,7 @@ public final class SlowCallers {
             return false;
         }
         for (SlowCaller slowest :
-                EndableCall.slowestFirst(callers, one -> one.holds(streams) && isCrawling(one), now)) {
+                EndableCall.slowestFirst(callers, one -> one.holds(streams) && isCrawling(one, now), now)) {
             if (slowest.choose(HOLDS_UP, streams)) {
                 return true;
             }
@@ -176,7 +177,7 @@ public final class SlowCallers {
         return search != null && now - search.at < VAIN_NANOS;
     }
 
-    private boolean isCrawling(SlowCaller caller) {
-        return caller.bytesPerSecond() < crawlingBytesPerSecond;
+    private boolean isCrawling(SlowCaller caller, long now) {
+        return caller.bytesPerSecond(now) < crawlingBytesPerSecond;
     }
 }

@@ -15,6 +15,7 @@ import io.netty.util.concurrent.Promise;
 import io.weir.drain.Drain;
 import io.weir.overload.OverloadGuard;
 import io.weir.overload.OverloadProperties;
+import io.weir.testing.SocketBackend;
 import io.weir.testing.TestBackend;
 import io.weir.testing.TestRoute;
 import io.weir.testing.UnwillingPort;

@@ -16,6 +16,7 @@ import io.weir.overload.OverloadProperties;
 import io.weir.probe.ProbeRequest;
 import io.weir.retry.RetryPolicy;
 import io.weir.retry.RetryProperties;
+import io.weir.testing.SocketBackend;
 import io.weir.testing.TestBackend;
 import io.weir.testing.TestRoute;
 import java.time.Duration;

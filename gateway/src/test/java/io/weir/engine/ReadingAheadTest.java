@@ -650,7 +650,7 @@ class ReadingAheadTest {
         exchange.heldUp().movedTo(fixture.streams);
         exchange.heldUp().look(true, 0, 0, begin);
         exchange.heldUp().look(true, 0, 0, begin + SlowCaller.LONGEST_LOOK_NANOS);
-        assertThat(exchange.heldUp().bytesPerSecond()).isZero();
+        assertThat(exchange.heldUp().bytesPerSecond(fixture.now())).isZero();
     }
 
     /** Its caller may pause for as long as it wants. */

@@ -32,7 +32,7 @@ import reactor.netty.resources.LoopResources;
 /** When instances are checked, and which results count, in virtual time and without a network. */
 class HealthCheckerTest {
 
-    private static final Pool POOL = new Pool(
+    static final Pool POOL = new Pool(
             "orders",
             URI.create("http://orders:8080"),
             UpstreamProtocol.HTTP1,

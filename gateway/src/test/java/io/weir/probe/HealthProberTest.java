@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.github.resilience4j.circuitbreaker.CircuitBreaker.State;
-import io.weir.engine.SocketBackend;
 import io.weir.testing.Leaks;
+import io.weir.testing.SocketBackend;
 import io.weir.testing.TestBackend;
 import java.time.Duration;
 import java.util.HexFormat;

@@ -1,6 +1,7 @@
 package io.weir.slowcaller;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.InstanceOfAssertFactories.STRING;
 
 import io.weir.limit.QueueingBulkhead;
 import java.time.Duration;
@@ -57,7 +58,7 @@ class SlowCallersTest {
         long begin = NOW - Duration.ofSeconds(4).toNanos();
         caller.look(true, 0, 5_000, begin);
         caller.look(true, 0, 5_000 + 2 * bytesPerSecond, begin + SlowCaller.LONGEST_LOOK_NANOS);
-        assertThat(caller.bytesPerSecond()).isEqualTo((double) bytesPerSecond);
+        assertThat(caller.bytesPerSecond(NOW)).isEqualTo((double) bytesPerSecond);
         return caller;
     }
 
@@ -93,6 +94,9 @@ class SlowCallersTest {
 
         assertThat(slower.isChosen()).isTrue();
         assertThat(List.of(fast, slow, unknown)).noneMatch(SlowCaller::isChosen);
+
+        runTasks();
+        assertThat(ended).singleElement(STRING).startsWith("ended as one of the slowest readers");
     }
 
     @Test
@@ -135,25 +139,23 @@ class SlowCallersTest {
 
     @Test
     void doesNotRepeatAVainSearchForReadersAtOnce() {
-        long now = NOW;
         SlowCaller usual = caller(NETWORK_RATE);
         SlowCaller crawling = caller(50);
-        usual.look(true, LIMIT + 1, 0, now);
+        usual.look(true, LIMIT + 1, 0, NOW);
 
-        crawling.look(true, 100, 0, now + SlowCallers.VAIN_NANOS - 1);
+        crawling.look(true, 100, 0, NOW + SlowCallers.VAIN_NANOS - 1);
         assertThat(crawling.isChosen()).isFalse();
 
-        callers.freeMemory(now + SlowCallers.VAIN_NANOS);
+        callers.freeMemory(NOW + SlowCallers.VAIN_NANOS);
         assertThat(crawling.isChosen()).isTrue();
     }
 
     @Test
     void searchesAtOnceInAnEmergencyAlsoAfterAVainSearch() {
-        long now = NOW;
         SlowCaller usual = caller(NETWORK_RATE);
-        usual.look(true, LIMIT + 1, 0, now);
+        usual.look(true, LIMIT + 1, 0, NOW);
 
-        usual.look(true, EMERGENCY + 1, 0, now);
+        usual.look(true, EMERGENCY + 1, 0, NOW);
 
         assertThat(usual.isChosen()).isTrue();
     }
@@ -276,20 +278,20 @@ class SlowCallersTest {
         runTasks();
 
         assertThat(caller.isChosen()).isFalse();
+        assertThat(ended).isEmpty();
     }
 
     @Test
     void doesNotRepeatAVainSearchInACompartmentAtOnce() {
-        long now = NOW;
-        assertThat(callers.endSlowest(streams, now)).isFalse();
+        assertThat(callers.endSlowest(streams, NOW)).isFalse();
         SlowCaller crawling = moved(0, streams);
 
         for (int i = 0; i < 100; i++) {
-            assertThat(callers.endSlowest(streams, now + Duration.ofMillis(i).toNanos()))
+            assertThat(callers.endSlowest(streams, NOW + Duration.ofMillis(i).toNanos()))
                     .isFalse();
         }
 
-        assertThat(callers.endSlowest(streams, now + SlowCallers.VAIN_NANOS)).isTrue();
+        assertThat(callers.endSlowest(streams, NOW + SlowCallers.VAIN_NANOS)).isTrue();
         assertThat(crawling.isChosen()).isTrue();
     }
 
@@ -315,10 +317,10 @@ class SlowCallersTest {
         while (time.compareTo(STEP_TIME.multipliedBy(20)) < 0) {
             long read = time.dividedBy(STEP_TIME) * STEP;
             caller.look(true, 0, read, NOW + time.toNanos());
-            assertThat(caller.bytesPerSecond()).as("after %s", time).isGreaterThan(SlowCallers.CRAWLING * 240);
+            assertThat(caller.bytesPerSecond(NOW)).as("after %s", time).isGreaterThan(SlowCallers.CRAWLING * 240);
             time = time.plusMillis(periodMillis);
         }
-        assertThat(caller.bytesPerSecond()).isLessThan(Double.POSITIVE_INFINITY);
+        assertThat(caller.bytesPerSecond(NOW)).isLessThan(Double.POSITIVE_INFINITY);
         assertThat(usual.endSlowest(streams, NOW)).isFalse();
     }
 
@@ -327,10 +329,10 @@ class SlowCallersTest {
         SlowCaller caller = caller();
         caller.look(true, 0, 0, NOW);
         caller.look(true, 0, 0, NOW + SlowCaller.LONGEST_LOOK_NANOS - 1);
-        assertThat(caller.bytesPerSecond()).isInfinite();
+        assertThat(caller.bytesPerSecond(NOW)).isInfinite();
 
         caller.look(true, 0, 0, NOW + SlowCaller.LONGEST_LOOK_NANOS);
 
-        assertThat(caller.bytesPerSecond()).isZero();
+        assertThat(caller.bytesPerSecond(NOW)).isZero();
     }
 }

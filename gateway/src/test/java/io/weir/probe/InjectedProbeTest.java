@@ -1,8 +1,9 @@
-package io.weir.engine;
+package io.weir.probe;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.netty.buffer.Unpooled;
+import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.handler.codec.http.DefaultHttpHeaders;
 import io.netty.handler.codec.http.HttpMethod;
 import io.weir.faults.ActiveFaults;
@@ -11,24 +12,27 @@ import io.weir.faults.FaultScope;
 import io.weir.faults.FaultType;
 import io.weir.faults.InjectedFault;
 import io.weir.instance.Instance;
-import io.weir.probe.InjectedProbe;
-import io.weir.probe.ProbeRequest;
+import io.weir.testing.TestHealth;
+import java.net.URI;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import reactor.core.publisher.Mono;
 
-/** Health checks get the faults of their backend. Shadow probes: {@link InjectedAttemptTest}. */
+/** Health checks get the faults of their backend. Shadow probes: {@code InjectedAttemptTest}. */
 class InjectedProbeTest implements ProbeRequest.Outcome {
 
-    private final ExchangeFixture fixture = new ExchangeFixture();
-    private final Instance instance =
-            fixture.create().record().route().backend().instances().first();
+    private final EmbeddedChannel channel = new EmbeddedChannel();
+    private final Instance instance = new Instance(
+            URI.create("http://orders:8080"),
+            HealthCheckerTest.POOL,
+            TestHealth.of(TestHealth.settings(Duration.ofSeconds(1), 20, Duration.ofMillis(100)), this::now));
     private final List<String> results = new ArrayList<>();
     private @Nullable ActiveFaults active;
     private int sent;
@@ -42,8 +46,21 @@ class InjectedProbeTest implements ProbeRequest.Outcome {
             () -> active,
             "orders",
             status -> status == 418,
-            fixture.channel.eventLoop(),
-            fixture::now);
+            channel.eventLoop(),
+            this::now);
+
+    InjectedProbeTest() {
+        channel.freezeTime();
+    }
+
+    private long now() {
+        return channel.eventLoop().ticker().nanoTime();
+    }
+
+    private void advance(Duration time) {
+        channel.advanceTimeBy(time.toNanos(), TimeUnit.NANOSECONDS);
+        channel.runScheduledPendingTasks();
+    }
 
     @Override
     public void good() {
@@ -63,11 +80,7 @@ class InjectedProbeTest implements ProbeRequest.Outcome {
     private Runnable send(FaultScope scope, FaultType type, @Nullable Duration latency, int status) {
         FaultOrder order = new FaultOrder(scope, type, 100, null, null, latency, status, 0, Duration.ofMinutes(1));
         InjectedFault fault = new InjectedFault(
-                1,
-                order,
-                "alice",
-                Instant.EPOCH,
-                fixture.now() + Duration.ofMinutes(1).toNanos());
+                1, order, "alice", Instant.EPOCH, now() + Duration.ofMinutes(1).toNanos());
         active = new ActiveFaults(List.of(fault), () -> 0);
         return send();
     }
@@ -114,7 +127,7 @@ class InjectedProbeTest implements ProbeRequest.Outcome {
     @Test
     void leavesACheckThatHangsToItsTimeout() {
         Runnable giveUp = send(orders(), FaultType.HANG, null, 0);
-        fixture.advance(Duration.ofMinutes(1));
+        advance(Duration.ofMinutes(1));
         giveUp.run();
 
         assertThat(sent).isZero();
@@ -125,13 +138,13 @@ class InjectedProbeTest implements ProbeRequest.Outcome {
     void sendsACheckAfterItsLatencyUnlessItIsGivenUp() {
         Runnable giveUp = send(orders(), FaultType.LATENCY, Duration.ofMillis(300), 0);
         assertThat(sent).isZero();
-        fixture.advance(Duration.ofMillis(300));
+        advance(Duration.ofMillis(300));
         assertThat(sent).isOne();
         giveUp.run();
         assertThat(givenUp).isOne();
 
         send(orders(), FaultType.LATENCY, Duration.ofMillis(300), 0).run();
-        fixture.advance(Duration.ofMillis(300));
+        advance(Duration.ofMillis(300));
         assertThat(sent).isOne();
     }
 }

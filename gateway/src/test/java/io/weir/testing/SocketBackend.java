@@ -1,7 +1,12 @@
-package io.weir.engine;
+package io.weir.testing;
 
 import io.netty.channel.EventLoop;
 import io.netty.resolver.AddressResolverGroup;
+import io.weir.engine.Backend;
+import io.weir.engine.BackendObserver;
+import io.weir.engine.BackendSettings;
+import io.weir.engine.Enforcement;
+import io.weir.engine.ServiceTimeEstimate;
 import io.weir.health.Health;
 import io.weir.health.RecoveryProperties;
 import io.weir.instance.ConnectionFiles;
@@ -17,8 +22,6 @@ import io.weir.limit.LittlesLawProperties;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.retry.RetryBudget;
 import io.weir.retry.RetryBudgetProperties;
-import io.weir.testing.TestBackend;
-import io.weir.testing.TestHealth;
 import java.net.InetSocketAddress;
 import java.net.URI;
 import java.time.Duration;
@@ -29,10 +32,10 @@ import reactor.netty.resources.LoopResources;
 /** A backend on a real socket; its connections have their own event loop. */
 public final class SocketBackend implements AutoCloseable {
 
-    static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(1);
+    public static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(1);
 
     final LoopResources loops = LoopResources.create("socket-backend", 1, true);
-    final QueueingBulkhead bulkhead = new QueueingBulkhead(20, 0);
+    public final QueueingBulkhead bulkhead = new QueueingBulkhead(20, 0);
     public final Health health;
     public final Pool pool;
     public final Backend backend;
@@ -52,7 +55,7 @@ public final class SocketBackend implements AutoCloseable {
      * @param uri with the name
      * @param resolver resolves the name; null: Reactor Netty's
      */
-    SocketBackend(
+    public SocketBackend(
             URI uri,
             Duration deadline,
             @Nullable String healthPath,
