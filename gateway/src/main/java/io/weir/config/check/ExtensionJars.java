@@ -28,7 +28,7 @@ import org.springframework.util.function.SingletonSupplier;
  * The jars that an installation has added to the gateway. They are in Spring Boot's loader path: by default
  * in the directory {@code extensions} of the working directory. Immutable.
  */
-final class ExtensionJars {
+public final class ExtensionJars {
 
     /** The property of Spring Boot's launcher. */
     private static final String PATH = "loader.path";
@@ -60,6 +60,11 @@ final class ExtensionJars {
                 read(file, classPath);
             }
         }
+    }
+
+    /** Whether this process has extensions. */
+    public static boolean areInstalled() {
+        return !installed().isEmpty();
     }
 
     /** The jars of this process. */
