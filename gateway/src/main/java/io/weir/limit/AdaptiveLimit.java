@@ -3,6 +3,7 @@ package io.weir.limit;
 import io.weir.limit.HandedOverSamples.Sample;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.DoubleSupplier;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
@@ -71,37 +72,10 @@ public final class AdaptiveLimit implements Limit {
     private final HandedOverSamples handedOver = new HandedOverSamples();
     private volatile Published published;
 
-    /**
-     * The bounds of the limit.
-     *
-     * @param min the smallest limit; 1 to {@code initial}; default 2
-     * @param max the largest limit; {@code initial} to 1000000; default 1000
-     * @param initial the limit before anything is measured; default 8
-     */
-    public record Bounds(int min, int max, int initial) {
-
-        /** The default: 2 to 1000, at first 8. */
-        public static final Bounds DEFAULT = new Bounds(2, 1000, 8);
-
-        /** Bounds in ascending order. */
-        public Bounds {
-            requireInRange("min", min, 1, QueueingBulkhead.LARGEST);
-            requireInRange("initial", initial, min, QueueingBulkhead.LARGEST);
-            requireInRange("max", max, initial, QueueingBulkhead.LARGEST);
-        }
-
-        private static void requireInRange(String name, int value, int smallest, int largest) {
-            if (value < smallest || value > largest) {
-                throw new IllegalArgumentException(
-                        "%s: %d (expected: %d to %d)".formatted(name, value, smallest, largest));
-            }
-        }
-    }
-
     /** A 503 within this time counts as fast, whatever the backend's base latency is. */
     private static final long MIN_FAST_NANOS = 1_000_000;
 
-    private record Settings(Bounds bounds, double deadline, double share) {}
+    private record Settings(LimitBounds bounds, double deadline, double share) {}
 
     /**
      * All that other threads read.
@@ -131,7 +105,7 @@ public final class AdaptiveLimit implements Limit {
      * @param onChange called when {@link #value()} or {@link #queueCapacity()} has changed, one call at a
      *     time. It must neither block nor throw
      */
-    public AdaptiveLimit(Bounds bounds, long deadlineNanos, long nowNanos, long wallNanos, Runnable onChange) {
+    public AdaptiveLimit(LimitBounds bounds, long deadlineNanos, long nowNanos, long wallNanos, Runnable onChange) {
         this.startNanos = nowNanos;
         this.startMillis = wallNanos / NANOS_PER_MILLI;
         this.onChange = onChange;
@@ -148,25 +122,18 @@ public final class AdaptiveLimit implements Limit {
         return published.beliefs.limit();
     }
 
-    /**
-     * Whether the limit learns from instances with this share of it, and their part is at most {@code most}.
-     */
-    boolean isPartOf(double share, int most) {
+    /** Of a limit that learns from some instances only, their part must be at most the ceiling. */
+    @Override
+    public boolean isBelow(int ceiling, DoubleSupplier share) {
         Published seen = published;
-        return seen.share == share && Knee.partOf(seen.beliefs.limit(), share) <= most;
+        int limit = seen.beliefs.limit();
+        return seen.share == 1
+                ? limit <= ceiling
+                : seen.share == share.getAsDouble() && Knee.partOf(limit, seen.share) <= ceiling;
     }
 
-    /** Whether the limit learns from all instances. */
-    boolean isWhole() {
-        return published.share == 1;
-    }
-
-    /**
-     * Some instances take no calls any more, or take calls again: what was learnt is scaled to the others.
-     *
-     * @param share the share of the instances that take calls; above 0 and at most 1
-     */
-    void scaleTo(double share) {
+    @Override
+    public void scaleTo(double share) {
         if (settings.get().share != share) {
             change(before -> new Settings(before.bounds, before.deadline, share));
         }
@@ -177,6 +144,7 @@ public final class AdaptiveLimit implements Limit {
      * answered within half the deadline. That number comes from the highest recent rate of answers, or from
      * the rate of an idle backend at this limit. At least {@value #MIN_QUEUE_CAPACITY}.
      */
+    @Override
     public int queueCapacity() {
         return published.queueCapacity;
     }
@@ -206,31 +174,24 @@ public final class AdaptiveLimit implements Limit {
     }
 
     /**
-     * The wait for a permit after which {@link #waited} is due: a third of the deadline, or a quarter while
-     * no call has ended; {@link Long#MAX_VALUE} while the windows judge the limit in time.
+     * A third of the deadline, or a quarter while no call has ended; {@link Long#MAX_VALUE} while the windows
+     * judge the limit in time.
      */
+    @Override
     public long longWaitNanos() {
         return published.longWaitNanos;
     }
 
-    /**
-     * A call waits for a permit for {@link #longWaitNanos}, or was refused one.
-     *
-     * @param sinceNanos the moment at which it started to wait
-     */
+    @Override
     public void waited(long nowNanos, long sinceNanos) {
         if (published.longWaitNanos < Long.MAX_VALUE) {
             process(nowNanos, 0, nowNanos - sinceNanos, null, WAITING);
         }
     }
 
-    /**
-     * Changes the settings, and keeps the measurements. {@link Bounds#initial} has no effect once the limit
-     * has measured something.
-     *
-     * @param deadlineNanos the deadline of the backend's calls
-     */
-    public void configure(Bounds bounds, long deadlineNanos) {
+    /** {@link LimitBounds#initial} has no effect once the limit has measured something. */
+    @Override
+    public void configure(LimitBounds bounds, long deadlineNanos) {
         change(before -> new Settings(bounds, deadlineNanos / SECOND, before.share));
     }
 
@@ -241,8 +202,8 @@ public final class AdaptiveLimit implements Limit {
         }
     }
 
-    /** Whether an end may be a sign of overload that a lower limit can relieve. */
-    boolean absorbs(Evidence end, long latencyNanos) {
+    @Override
+    public boolean absorbs(Evidence end, long latencyNanos) {
         Published seen = published;
         return seen.canHelp
                 && (end == Evidence.SHED

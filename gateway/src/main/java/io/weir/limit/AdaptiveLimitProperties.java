@@ -22,12 +22,12 @@ public record AdaptiveLimitProperties(
         @Min(1) @Max(QueueingBulkhead.LARGEST) @Nullable Integer initial) {
 
     /** The bounds, defaults included. */
-    public AdaptiveLimit.Bounds bounds() {
-        AdaptiveLimit.Bounds defaults = AdaptiveLimit.Bounds.DEFAULT;
+    public LimitBounds bounds() {
+        LimitBounds defaults = LimitBounds.DEFAULT;
         int largestSet = Math.max(min == null ? 1 : min, initial == null ? 1 : initial);
         int to = max == null ? Math.max(defaults.max(), largestSet) : max;
         int from = min == null ? Math.min(defaults.min(), initial == null ? to : initial) : min;
         int first = initial == null ? Math.clamp(defaults.initial(), from, to) : initial;
-        return new AdaptiveLimit.Bounds(from, to, first);
+        return new LimitBounds(from, to, first);
     }
 }

@@ -49,7 +49,7 @@ final class Knee {
      *
      * @param wallOffset the wall clock's time at the samples' time 0
      */
-    Knee(AdaptiveLimit.Bounds bounds, double deadline, double wallOffset) {
+    Knee(LimitBounds bounds, double deadline, double wallOffset) {
         this.limit = new LearntLimit(bounds);
         this.target = new Target(limit, base, deadline);
         this.growth = new Growth(limit, target, base);
@@ -63,7 +63,7 @@ final class Knee {
      * Changes the settings. The initial limit counts only while nothing is known. If the share of the
      * instances changes, their limit and their rate of answers change with it; the latency stays.
      */
-    void configure(AdaptiveLimit.Bounds bounds, double nextDeadline, double nextShare) {
+    void configure(LimitBounds bounds, double nextDeadline, double nextShare) {
         if (nextShare != limit.share()) {
             double factor = nextShare / limit.share();
             target.rescale(factor);

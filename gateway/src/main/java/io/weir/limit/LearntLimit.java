@@ -26,7 +26,7 @@ final class LearntLimit {
     /** By ordinal of {@link Change}; read by other threads. */
     private final AtomicLongArray changes = new AtomicLongArray(Change.values().length);
 
-    LearntLimit(AdaptiveLimit.Bounds bounds) {
+    LearntLimit(LimitBounds bounds) {
         this.min = bounds.min();
         this.max = bounds.max();
         this.initial = bounds.initial();
@@ -38,7 +38,7 @@ final class LearntLimit {
      *
      * @param isUnknown whether nothing is known about the backend: then the initial limit counts
      */
-    void configure(AdaptiveLimit.Bounds bounds, double nextShare, boolean isUnknown) {
+    void configure(LimitBounds bounds, double nextShare, boolean isUnknown) {
         if (nextShare != share) {
             calls *= nextShare / share;
             share = nextShare;

@@ -2,6 +2,7 @@ package io.weir.limit;
 
 import java.util.List;
 import java.util.Locale;
+import java.util.function.DoubleSupplier;
 
 /**
  * The number of calls that a backend may work on at once, computed from samples of its calls. Only calls that
@@ -57,6 +58,55 @@ public interface Limit {
      * @param inUse the permits in use, including this call's
      */
     void ended(long nowNanos, int mark, long latencyNanos, Evidence evidence, int inUse);
+
+    /**
+     * Changes the settings, and keeps what was learnt. A fixed limit is replaced instead.
+     *
+     * @param deadlineNanos the deadline of the backend's calls
+     */
+    default void configure(LimitBounds bounds, long deadlineNanos) {}
+
+    /**
+     * Some instances take no calls any more, or take calls again: what was learnt is scaled to the others.
+     *
+     * @param share the share of the instances that take calls; above 0 and at most 1
+     */
+    default void scaleTo(double share) {}
+
+    /**
+     * Whether the calls in flight show the effect of this limit, and not that of a ceiling.
+     *
+     * @param ceiling the number of calls that the instances in may have
+     * @param share returns the share of the limit that the ceiling is; 0: it changes with each call
+     */
+    default boolean isBelow(int ceiling, DoubleSupplier share) {
+        return value() <= ceiling;
+    }
+
+    /** The number of calls that may wait, where the limit finds it; else 0. */
+    default int queueCapacity() {
+        return 0;
+    }
+
+    /**
+     * The wait for a permit after which {@link #waited} is due; {@link Long#MAX_VALUE}: never, since the
+     * limit learns nothing from calls that wait.
+     */
+    default long longWaitNanos() {
+        return Long.MAX_VALUE;
+    }
+
+    /**
+     * A call has waited for a permit for {@link #longWaitNanos}, or was refused one.
+     *
+     * @param sinceNanos the moment at which it started to wait
+     */
+    default void waited(long nowNanos, long sinceNanos) {}
+
+    /** Whether an end may be a sign of overload that a lower limit can relieve. */
+    default boolean absorbs(Evidence end, long latencyNanos) {
+        return false;
+    }
 
     /** The figures behind the limit, for operators. */
     Beliefs beliefs();

@@ -28,13 +28,14 @@ import org.jspecify.annotations.Nullable;
  * effect of another number. While instances are out, its own value is the part of the others: what it has
  * learnt is scaled when an instance leaves or returns. It survives a change to a fixed limit and back.
  */
-// Concurrency: `configured`, `operatorLimit` and the source of the ceiling are independent; the bulkhead may
-// be resized by several threads at once. Each of them reads all values again after it has resized, so the
+// Concurrency: all that is set from outside is one immutable object in `state`. The ceiling and the share
+// change with the backend's health, a ramp's with each call, so they are asked for when they are needed. The
+// bulkhead may be resized by several threads at once. Each of them looks again after it has resized, so the
 // last resize uses the last values.
 public final class LimitInForce {
 
     /** No limit by an operator, and no ceiling. */
-    public static final int NONE = Integer.MAX_VALUE;
+    public static final int NONE = LimitState.NONE;
 
     /** The mark of a call that gives no sample. */
     private static final int NO_SAMPLE = -1;
@@ -42,17 +43,9 @@ public final class LimitInForce {
     private final QueueingBulkhead bulkhead;
     private final LongSupplier nanoClock;
     private final LongSupplier wallClock;
-    private final AtomicReference<Configured> configured;
+    private final AtomicReference<LimitState> state;
     private final AnswerPace pace = new AnswerPace();
     private final LostPermits lost = new LostPermits();
-    /** The adaptive limit, which is kept while a fixed one is in force; null if there has been none. */
-    private volatile @Nullable Limit learning;
-
-    private volatile @Nullable QueueingBulkhead dryRun;
-    private volatile int operatorLimit = NONE;
-    private volatile IntSupplier ceiling = () -> NONE;
-    private volatile DoubleSupplier share = () -> 1;
-    private volatile boolean isFixedByOperator;
     private volatile Runnable onLearnt = () -> {};
 
     /** The number that is in force: the lowest one. */
@@ -71,9 +64,6 @@ public final class LimitInForce {
             return name().toLowerCase(Locale.ROOT);
         }
     }
-
-    /** The settings and the limit that follows them. */
-    private record Configured(LimitSettings settings, Limit limit) {}
 
     /** The numbers of a bulkhead. */
     private record Numbers(int permits, int queueCapacity, Overflow overflow) {}
@@ -95,7 +85,8 @@ public final class LimitInForce {
         this.bulkhead = bulkhead;
         this.nanoClock = nanoClock;
         this.wallClock = wallClock;
-        this.configured = new AtomicReference<>(new Configured(settings, limitOf(settings)));
+        Limit limit = limitOf(settings, null);
+        this.state = new AtomicReference<>(new LimitState(settings, limit, settings.isAdaptive() ? limit : null));
         update();
     }
 
@@ -104,27 +95,24 @@ public final class LimitInForce {
         this.bulkhead = bulkhead;
         this.nanoClock = () -> 0;
         this.wallClock = () -> 0;
-        this.learning = limit;
-        LimitSettings settings = LimitSettings.adaptive(AdaptiveLimit.Bounds.DEFAULT, bulkhead.queueCapacity(), 0);
-        this.configured = new AtomicReference<>(new Configured(settings, limit));
+        LimitSettings settings = LimitSettings.adaptive(LimitBounds.DEFAULT, bulkhead.queueCapacity(), 0);
+        this.state = new AtomicReference<>(new LimitState(settings, limit, limit));
     }
 
-    private Limit limitOf(LimitSettings settings) {
+    private Limit limitOf(LimitSettings settings, @Nullable Limit learning) {
         if (!settings.isAdaptive()) {
             return new FixedLimit(settings.fixed());
         }
-        if (learning instanceof AdaptiveLimit known) {
-            known.configure(settings.bounds(), settings.deadlineNanos());
-            return known;
+        if (learning != null) {
+            learning.configure(settings.bounds(), settings.deadlineNanos());
+            return learning;
         }
-        AdaptiveLimit created = new AdaptiveLimit(
+        return new AdaptiveLimit(
                 settings.bounds(),
                 settings.deadlineNanos(),
                 nanoClock.getAsLong(),
                 wallClock.getAsLong(),
                 this::putLearntInForce);
-        learning = created;
-        return created;
     }
 
     private void putLearntInForce() {
@@ -159,8 +147,8 @@ public final class LimitInForce {
      *     there is none; 0: it changes with each call, so nothing is learnt
      */
     public void limitBy(IntSupplier source, DoubleSupplier shareSource) {
-        ceiling = source;
-        share = shareSource;
+        LimitState.Ceiling given = new LimitState.Ceiling(source, shareSource);
+        state.updateAndGet(before -> before.below(given));
         update();
     }
 
@@ -168,8 +156,10 @@ public final class LimitInForce {
      * Changes the settings. An adaptive limit keeps what it has learnt. One thread at a time.
      */
     public void configure(LimitSettings settings) {
-        if (!configured.get().settings.equals(settings)) {
-            configured.set(new Configured(settings, limitOf(settings)));
+        LimitState before = state.get();
+        if (!before.settings().equals(settings)) {
+            Limit following = limitOf(settings, before.learning());
+            state.updateAndGet(now -> now.with(settings, following));
         }
         update();
     }
@@ -184,59 +174,56 @@ public final class LimitInForce {
             throw new IllegalArgumentException(
                     "max-concurrent-calls: %d (expected: 1 to %d)".formatted(limit, QueueingBulkhead.LARGEST));
         }
-        operatorLimit = limit;
+        state.updateAndGet(before -> before.withOperatorLimit(limit));
         update();
     }
 
     /** Shows a fixed limit as an operator's, or as the configuration's. Changes nothing else. */
     public void showOperators(boolean isOperators) {
-        isFixedByOperator = isOperators;
+        state.updateAndGet(before -> before.fixedByOperator(isOperators));
     }
 
     /** Sets the bulkhead of the dry run, which gets the same numbers; null: there is none. */
     public void countIn(@Nullable QueueingBulkhead counting) {
-        dryRun = counting;
+        state.updateAndGet(before -> before.countingIn(counting));
         update();
     }
 
     /** Puts changed numbers in force. */
     public void update() {
         while (true) {
-            double followed = share.getAsDouble();
-            if (followed > 0 && learning instanceof AdaptiveLimit adaptive) {
-                adaptive.scaleTo(followed);
+            LimitState seen = state.get();
+            double share = seen.ceiling().share().getAsDouble();
+            if (share > 0 && seen.learning() != null) {
+                seen.learning().scaleTo(share);
             }
-            Numbers numbers = numbers();
-            QueueingBulkhead counting = dryRun;
+            Numbers numbers = numbers(seen);
             bulkhead.resize(numbers.permits, numbers.queueCapacity, numbers.overflow);
-            if (counting != null) {
-                counting.resize(numbers.permits, numbers.queueCapacity, numbers.overflow);
+            if (seen.dryRun() != null) {
+                seen.dryRun().resize(numbers.permits, numbers.queueCapacity, numbers.overflow);
             }
-            if (numbers().equals(numbers) && dryRun == counting && share.getAsDouble() == followed) {
+            LimitState now = state.get();
+            if (numbers(now).equals(numbers)
+                    && now.dryRun() == seen.dryRun()
+                    && now.ceiling().share().getAsDouble() == share) {
                 return;
             }
         }
     }
 
-    private Numbers numbers() {
-        Configured seen = configured.get();
-        int capacity = seen.settings.queueCapacity();
+    private Numbers numbers(LimitState seen) {
+        int capacity = seen.settings().queueCapacity();
         if (capacity == LimitSettings.AUTO) {
-            capacity = seen.limit instanceof AdaptiveLimit adaptive ? adaptive.queueCapacity() : 0;
+            capacity = seen.limit().queueCapacity();
         }
-        int own = permits(seen);
-        if (seen.limit instanceof AdaptiveLimit adaptive && isLowest(adaptive)) {
-            own = lost.addTo(own, seen.settings.bounds().max());
+        int own = seen.permits();
+        if (seen.settings().isAdaptive() && seen.isLowest(seen.limit())) {
+            own = lost.addTo(own, seen.settings().bounds().max());
         }
         return new Numbers(
-                Math.min(own, ceiling.getAsInt()),
+                Math.min(own, seen.ceiling().calls().getAsInt()),
                 capacity,
-                seen.settings.isAdaptive() ? Overflow.EVICT_OLDEST : Overflow.REFUSE_NEWCOMER);
-    }
-
-    private int permits(Configured seen) {
-        int operators = operatorLimit;
-        return seen.settings.isAdaptive() || operators == NONE ? Math.min(seen.limit.value(), operators) : operators;
+                seen.settings().isAdaptive() ? Overflow.EVICT_OLDEST : Overflow.REFUSE_NEWCOMER);
     }
 
     // ---------------------------------------------------------------- samples
@@ -247,8 +234,9 @@ public final class LimitInForce {
      * @return a mark, to be handed to {@link #ended}
      */
     public int started(long nowNanos) {
-        Limit limit = configured.get().limit;
-        boolean counts = limit == learning && isLowest(limit);
+        LimitState seen = state.get();
+        Limit limit = seen.limit();
+        boolean counts = limit == seen.learning() && seen.isLowest(limit);
         return counts ? limit.started(nowNanos, lost.without(bulkhead.inUse())) : NO_SAMPLE;
     }
 
@@ -265,9 +253,10 @@ public final class LimitInForce {
         if (mark == NO_SAMPLE) {
             return;
         }
-        Limit limit = learning;
+        LimitState seen = state.get();
+        Limit limit = seen.learning();
         if (limit != null) {
-            boolean counts = configured.get().limit == limit && isLowest(limit) && !isFutileProbe(limit);
+            boolean counts = seen.limit() == limit && seen.isLowest(limit) && !isFutileProbe(seen);
             Evidence counted = counts ? evidence : Evidence.NONE;
             limit.ended(nowNanos, mark, latencyNanos, counted, lost.without(bulkhead.inUse()));
         }
@@ -280,41 +269,22 @@ public final class LimitInForce {
         }
     }
 
-    /**
-     * The wait for a permit after which {@link #waited} is due; {@link Long#MAX_VALUE}: never, since the
-     * limit learns nothing from calls that wait.
-     */
+    /** As {@link Limit#longWaitNanos} of the limit. */
     public long longWaitNanos() {
-        return configured.get().limit instanceof AdaptiveLimit adaptive ? adaptive.longWaitNanos() : Long.MAX_VALUE;
+        return limit().longWaitNanos();
     }
 
-    /**
-     * A call has waited for {@link #longWaitNanos}, or was refused a permit.
-     *
-     * @param sinceNanos the moment at which it started to wait
-     */
+    /** As {@link Limit#waited}. */
     public void waited(long nowNanos, long sinceNanos) {
-        if (configured.get().limit instanceof AdaptiveLimit adaptive && isLowest(adaptive)) {
-            adaptive.waited(nowNanos, sinceNanos);
+        LimitState seen = state.get();
+        if (seen.isLowest(seen.limit())) {
+            seen.limit().waited(nowNanos, sinceNanos);
         }
-    }
-
-    /** Whether the calls in flight show the effect of this limit. */
-    private boolean isLowest(Limit limit) {
-        int value = limit.value();
-        if (value > operatorLimit) {
-            return false;
-        }
-        int most = ceiling.getAsInt();
-        if (limit instanceof AdaptiveLimit adaptive && !adaptive.isWhole()) {
-            return adaptive.isPartOf(share.getAsDouble(), most);
-        }
-        return value <= most;
     }
 
     /** Without enforcement, calls exceed the lower limit of a probe, so the probe measures nothing. */
-    private boolean isFutileProbe(Limit limit) {
-        return dryRun != null && limit.beliefs().lastChange() == Change.PROBE;
+    private static boolean isFutileProbe(LimitState seen) {
+        return seen.dryRun() != null && seen.limit().beliefs().lastChange() == Change.PROBE;
     }
 
     /**
@@ -324,21 +294,20 @@ public final class LimitInForce {
      * @param latencyNanos the time of the call in the backend
      */
     public boolean absorbs(Evidence end, long latencyNanos) {
-        return configured.get().limit instanceof AdaptiveLimit adaptive
-                && isLowest(adaptive)
-                && adaptive.absorbs(end, latencyNanos);
+        LimitState seen = state.get();
+        return seen.limit().absorbs(end, latencyNanos) && seen.isLowest(seen.limit());
     }
 
     // ---------------------------------------------------------------- facts
 
     /** The limit and an operator's, apart from the ceiling. */
     public int permits() {
-        return permits(configured.get());
+        return state.get().permits();
     }
 
     /** The limit, fixed or adaptive; a change of the settings may replace it. */
     public Limit limit() {
-        return configured.get().limit;
+        return state.get().limit();
     }
 
     /** The number that the bulkhead has in force. */
@@ -348,15 +317,14 @@ public final class LimitInForce {
 
     /** Where the number in force comes from. */
     public Binding binding() {
-        Configured seen = configured.get();
-        int operators = operatorLimit;
-        if (ceiling.getAsInt() < permits(seen) && !isLowest(seen.limit)) {
+        LimitState seen = state.get();
+        if (seen.ceiling().calls().getAsInt() < seen.permits() && !seen.isLowest(seen.limit())) {
             return Binding.RAMP;
         }
-        if (seen.settings.isAdaptive()) {
-            return operators < seen.limit.value() ? Binding.OPERATOR : Binding.AUTO;
+        if (seen.settings().isAdaptive()) {
+            return seen.operatorLimit() < seen.limit().value() ? Binding.OPERATOR : Binding.AUTO;
         }
-        return operators != NONE || isFixedByOperator ? Binding.OPERATOR : Binding.FIXED;
+        return seen.operatorLimit() != NONE || seen.isFixedByOperator() ? Binding.OPERATOR : Binding.FIXED;
     }
 
     /** The figures behind the limit. */
@@ -366,7 +334,7 @@ public final class LimitInForce {
 
     /** Changes of the adaptive limit for this reason, since the backend was created; 0 if it has had none. */
     public long changes(Change reason) {
-        Limit limit = learning;
+        Limit limit = state.get().learning();
         return limit == null ? 0 : limit.changes(reason);
     }
 
@@ -377,23 +345,27 @@ public final class LimitInForce {
 
     /** Whether the limit adapts. */
     public boolean isAdaptive() {
-        return configured.get().settings.isAdaptive();
+        return state.get().settings().isAdaptive();
     }
 
     /** The smallest value of the limit; of a fixed limit, its number. */
     public int min() {
-        Configured seen = configured.get();
-        return seen.settings.isAdaptive() ? seen.settings.bounds().min() : seen.limit.value();
+        LimitState seen = state.get();
+        return seen.settings().isAdaptive()
+                ? seen.settings().bounds().min()
+                : seen.limit().value();
     }
 
     /** The largest value of the limit; of a fixed limit, its number. */
     public int max() {
-        Configured seen = configured.get();
-        return seen.settings.isAdaptive() ? seen.settings.bounds().max() : seen.limit.value();
+        LimitState seen = state.get();
+        return seen.settings().isAdaptive()
+                ? seen.settings().bounds().max()
+                : seen.limit().value();
     }
 
     /** An operator's limit; {@link #NONE}: none. */
     public int operatorLimit() {
-        return operatorLimit;
+        return state.get().operatorLimit();
     }
 }

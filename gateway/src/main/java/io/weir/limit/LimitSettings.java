@@ -8,18 +8,18 @@ package io.weir.limit;
  * @param queueCapacity the limit on waiters; {@link #AUTO}: the adaptive limit also sets it
  * @param deadlineNanos the deadline of the backend's calls
  */
-public record LimitSettings(int fixed, AdaptiveLimit.Bounds bounds, int queueCapacity, long deadlineNanos) {
+public record LimitSettings(int fixed, LimitBounds bounds, int queueCapacity, long deadlineNanos) {
 
     /** The capacity of a queue that follows the limit. */
     public static final int AUTO = -1;
 
     /** The settings of a fixed limit, and of a queue that refuses newcomers. */
     public static LimitSettings fixed(int permits, int queueCapacity) {
-        return new LimitSettings(permits, AdaptiveLimit.Bounds.DEFAULT, queueCapacity, 0);
+        return new LimitSettings(permits, LimitBounds.DEFAULT, queueCapacity, 0);
     }
 
     /** The settings of an adaptive limit, and of a queue that evicts the oldest call. */
-    public static LimitSettings adaptive(AdaptiveLimit.Bounds bounds, int queueCapacity, long deadlineNanos) {
+    public static LimitSettings adaptive(LimitBounds bounds, int queueCapacity, long deadlineNanos) {
         return new LimitSettings(0, bounds, queueCapacity, deadlineNanos);
     }
 

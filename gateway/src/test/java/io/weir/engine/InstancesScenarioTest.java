@@ -8,8 +8,8 @@ import io.weir.engine.InstancesSimulation.Replica;
 import io.weir.engine.TrafficSimulation.Fault;
 import io.weir.instance.LoadBalancingPolicy;
 import io.weir.instance.LoadBalancingProperties;
-import io.weir.limit.AdaptiveLimit;
 import io.weir.limit.Limit.Change;
+import io.weir.limit.LimitBounds;
 import io.weir.limit.LimitInForce.Binding;
 import io.weir.outcome.Reason;
 import io.weir.testing.Tier;
@@ -560,7 +560,7 @@ class InstancesScenarioTest {
     void noCallerWaitsForTheCallsOfASlowInstance(long seed) {
         InstancesSimulation simulation = new InstancesSimulation(3, DEADLINE, TrafficSimulation.AUTO, seed);
         simulation.evenTraffic(300, Duration.ofMillis(5000 + seed));
-        assertThat(simulation.bulkhead.maxConcurrentCalls()).isEqualTo(AdaptiveLimit.Bounds.DEFAULT.initial());
+        assertThat(simulation.bulkhead.maxConcurrentCalls()).isEqualTo(LimitBounds.DEFAULT.initial());
         simulation.endings.clear();
         simulation.replicas.getFirst().service = Duration.ofMillis(200);
         simulation.evenTraffic(300, Duration.ofSeconds(15));

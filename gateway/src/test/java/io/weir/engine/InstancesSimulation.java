@@ -15,7 +15,7 @@ import io.weir.instance.Instances;
 import io.weir.instance.LoadBalancingProperties;
 import io.weir.instance.Pool;
 import io.weir.instance.UpstreamProtocol;
-import io.weir.limit.AdaptiveLimit;
+import io.weir.limit.LimitBounds;
 import io.weir.limit.LimitInForce;
 import io.weir.limit.LimitSettings;
 import io.weir.limit.LittlesLawProperties;
@@ -186,13 +186,13 @@ final class InstancesSimulation {
                 this::probe);
         boolean isAdaptive = limit == TrafficSimulation.AUTO;
         bulkhead = new QueueingBulkhead(
-                isAdaptive ? AdaptiveLimit.Bounds.DEFAULT.initial() : limit,
+                isAdaptive ? LimitBounds.DEFAULT.initial() : limit,
                 limit,
                 isAdaptive ? Overflow.EVICT_OLDEST : Overflow.REFUSE_NEWCOMER);
         limitInForce = new LimitInForce(
                 bulkhead,
                 isAdaptive
-                        ? LimitSettings.adaptive(AdaptiveLimit.Bounds.DEFAULT, LimitSettings.AUTO, deadline.toNanos())
+                        ? LimitSettings.adaptive(LimitBounds.DEFAULT, LimitSettings.AUTO, deadline.toNanos())
                         : LimitSettings.fixed(limit, limit),
                 this::now,
                 this::now);

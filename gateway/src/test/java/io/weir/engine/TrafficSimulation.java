@@ -12,7 +12,7 @@ import io.weir.instance.Instance;
 import io.weir.instance.Instances;
 import io.weir.instance.Pool;
 import io.weir.instance.UpstreamProtocol;
-import io.weir.limit.AdaptiveLimit;
+import io.weir.limit.LimitBounds;
 import io.weir.limit.LimitInForce;
 import io.weir.limit.LimitSettings;
 import io.weir.limit.LittlesLawProperties;
@@ -179,13 +179,13 @@ final class TrafficSimulation {
                 this::probe);
         boolean isAdaptive = permits == AUTO;
         bulkhead = new QueueingBulkhead(
-                isAdaptive ? AdaptiveLimit.Bounds.DEFAULT.initial() : permits,
+                isAdaptive ? LimitBounds.DEFAULT.initial() : permits,
                 queue,
                 isAdaptive ? Overflow.EVICT_OLDEST : Overflow.REFUSE_NEWCOMER);
         limit = new LimitInForce(
                 bulkhead,
                 isAdaptive
-                        ? LimitSettings.adaptive(AdaptiveLimit.Bounds.DEFAULT, LimitSettings.AUTO, deadline.toNanos())
+                        ? LimitSettings.adaptive(LimitBounds.DEFAULT, LimitSettings.AUTO, deadline.toNanos())
                         : LimitSettings.fixed(permits, queue),
                 this::now,
                 this::now);

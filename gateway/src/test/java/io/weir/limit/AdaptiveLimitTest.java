@@ -3,7 +3,6 @@ package io.weir.limit;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
-import io.weir.limit.AdaptiveLimit.Bounds;
 import io.weir.limit.Limit.Beliefs;
 import io.weir.limit.Limit.Change;
 import io.weir.limit.Limit.Evidence;
@@ -20,7 +19,7 @@ class AdaptiveLimitTest {
 
     private final AtomicInteger changes = new AtomicInteger();
     private long now;
-    private final AdaptiveLimit limit = limit(Bounds.DEFAULT);
+    private final AdaptiveLimit limit = limit(LimitBounds.DEFAULT);
 
     @Test
     void startsWithTheInitialLimitAndWithoutFigures() {
@@ -102,13 +101,13 @@ class AdaptiveLimitTest {
         limit.waited(now + DEADLINE, now);
         assertThat(limit.value()).isEqualTo(fast);
 
-        AdaptiveLimit slow = limit(Bounds.DEFAULT);
+        AdaptiveLimit slow = limit(LimitBounds.DEFAULT);
         bring(slow, 1, 400, Evidence.ANSWERED, true);
         bring(slow, 1, 600, Evidence.ANSWERED, true);
         slow.waited(now, now - DEADLINE / 3);
         assertThat(slow.value()).as("a call took longer than few calls do").isEqualTo(8);
 
-        AdaptiveLimit hung = limit(Bounds.DEFAULT);
+        AdaptiveLimit hung = limit(LimitBounds.DEFAULT);
         bring(hung, 1, 500, Evidence.ANSWERED, true);
         bring(hung, 1, 800, Evidence.TIMED_OUT, true);
         hung.waited(now, now - DEADLINE / 3);
@@ -118,7 +117,7 @@ class AdaptiveLimitTest {
     /** A cold JVM: its first calls are slow, reach the limit, and make the rate of answers look low. */
     @Test
     void keepsTheInitialLimitIfOnlyTheFirstCallsAreSlow() {
-        AdaptiveLimit cold = limit(new Bounds(2, 8, 8));
+        AdaptiveLimit cold = limit(new LimitBounds(2, 8, 8));
         bring(cold, 3, 200, Evidence.ANSWERED, true);
 
         bring(cold, 400, 50, Evidence.ANSWERED, false);
@@ -204,7 +203,7 @@ class AdaptiveLimitTest {
         "UNAVAILABLE, 50, false"
     })
     void shrinksWhenTheBackendSheds(Evidence evidence, long latencyMillis, boolean shrinks) {
-        AdaptiveLimit wide = limit(new Bounds(2, 100, 100));
+        AdaptiveLimit wide = limit(new LimitBounds(2, 100, 100));
         for (int i = 0; i < 40; i++) {
             wide.ended(now += 20 * MILLI, wide.started(now, 10), 50 * MILLI, Evidence.ANSWERED, 10);
         }
@@ -236,7 +235,7 @@ class AdaptiveLimitTest {
         int lost = 0;
         for (int round = 2; round <= rounds; round++) {
             begun.set(round);
-            limit.configure(new Bounds(round, round, round), DEADLINE);
+            limit.configure(new LimitBounds(round, round, round), DEADLINE);
             while (scaled.get() < round) {
                 Thread.onSpinWait();
             }
@@ -249,7 +248,7 @@ class AdaptiveLimitTest {
     /** Bursts with a minute between them: the rate is that of the bursts. */
     @Test
     void leavesTheTimeWithoutCallsOutOfTheRate() {
-        AdaptiveLimit constant = limit(new Bounds(2, 8, 8));
+        AdaptiveLimit constant = limit(new LimitBounds(2, 8, 8));
         bring(constant, 2, 100, Evidence.ANSWERED, true);
         now += 60_000 * MILLI;
         bring(constant, 3, 100, Evidence.ANSWERED, true);
@@ -269,7 +268,7 @@ class AdaptiveLimitTest {
 
     @Test
     void staysWithinItsBounds() {
-        AdaptiveLimit narrow = limit(new Bounds(4, 12, 6));
+        AdaptiveLimit narrow = limit(new LimitBounds(4, 12, 6));
 
         bring(narrow, 1_000, 50, Evidence.ANSWERED, true);
         assertThat(narrow.value()).isLessThanOrEqualTo(12).isGreaterThanOrEqualTo(6);
@@ -282,7 +281,7 @@ class AdaptiveLimitTest {
     void announcesEachChangeOfTheNumber() {
         AtomicInteger announced = new AtomicInteger(8);
         AdaptiveLimit[] self = new AdaptiveLimit[1];
-        self[0] = new AdaptiveLimit(Bounds.DEFAULT, DEADLINE, 0, 0, () -> announced.set(self[0].value()));
+        self[0] = new AdaptiveLimit(LimitBounds.DEFAULT, DEADLINE, 0, 0, () -> announced.set(self[0].value()));
 
         for (int i = 0; i < 500; i++) {
             bring(self[0], 1, 50, Evidence.ANSWERED, true);
@@ -297,7 +296,7 @@ class AdaptiveLimitTest {
         AdaptiveLimit[] self = new AdaptiveLimit[1];
         long[] lastValue = {8};
         long[] changedAt = {0};
-        self[0] = new AdaptiveLimit(Bounds.DEFAULT, DEADLINE, 0, wall * MILLI, () -> {
+        self[0] = new AdaptiveLimit(LimitBounds.DEFAULT, DEADLINE, 0, wall * MILLI, () -> {
             if (self[0].value() != lastValue[0]) {
                 lastValue[0] = self[0].value();
                 changedAt[0] = now;
@@ -333,7 +332,7 @@ class AdaptiveLimitTest {
         assertLastChange(Change.TIMEOUTS, decidedAt);
 
         limit.scaleTo(1);
-        limit.configure(new Bounds(5, 10, 5), DEADLINE);
+        limit.configure(new LimitBounds(5, 10, 5), DEADLINE);
         bring(limit, 1, 800, Evidence.NONE, false);
         assertThat(limit.value()).isEqualTo(5);
         assertLastChange(Change.TIMEOUTS, decidedAt);
@@ -397,13 +396,13 @@ class AdaptiveLimitTest {
     @Test
     void rejectsBoundsThatAreNotInOrder() {
         assertThatExceptionOfType(IllegalArgumentException.class)
-                .isThrownBy(() -> new Bounds(0, 10, 5))
+                .isThrownBy(() -> new LimitBounds(0, 10, 5))
                 .withMessage("min: 0 (expected: 1 to 1000000)");
         assertThatExceptionOfType(IllegalArgumentException.class)
-                .isThrownBy(() -> new Bounds(5, 10, 4))
+                .isThrownBy(() -> new LimitBounds(5, 10, 4))
                 .withMessage("initial: 4 (expected: 5 to 1000000)");
         assertThatExceptionOfType(IllegalArgumentException.class)
-                .isThrownBy(() -> new Bounds(5, 7, 8))
+                .isThrownBy(() -> new LimitBounds(5, 7, 8))
                 .withMessage("max: 7 (expected: 8 to 1000000)");
     }
 
@@ -419,7 +418,7 @@ class AdaptiveLimitTest {
                 .withMessage("max-concurrent-calls: 0 (expected: at least 1)");
     }
 
-    private AdaptiveLimit limit(Bounds bounds) {
+    private AdaptiveLimit limit(LimitBounds bounds) {
         return new AdaptiveLimit(bounds, DEADLINE, 0, 0, changes::incrementAndGet);
     }
 

@@ -61,7 +61,7 @@ class BulkheadPropertiesTest {
         BulkheadProperties properties = bind(Map.of());
 
         assertThat(properties.settings(1, 800))
-                .isEqualTo(LimitSettings.adaptive(new AdaptiveLimit.Bounds(2, 1000, 8), LimitSettings.AUTO, 800));
+                .isEqualTo(LimitSettings.adaptive(new LimitBounds(2, 1000, 8), LimitSettings.AUTO, 800));
         assertThat(properties.maxWait(Duration.ofMillis(800))).isEqualTo(Duration.ofMillis(400));
         assertThat(properties.largestLimit()).isEqualTo(1000);
     }
@@ -90,7 +90,7 @@ class BulkheadPropertiesTest {
         yaml.put("bulkhead.limit.initial", initial);
         yaml.values().removeIf(String::isEmpty);
 
-        assertThat(bind(yaml).limit().bounds()).isEqualTo(new AdaptiveLimit.Bounds(from, to, first));
+        assertThat(bind(yaml).limit().bounds()).isEqualTo(new LimitBounds(from, to, first));
     }
 
     private static BulkheadProperties properties(IntOrAuto calls, IntOrAuto queue, DurationOrAuto wait) {

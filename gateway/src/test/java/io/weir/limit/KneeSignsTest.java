@@ -3,7 +3,6 @@ package io.weir.limit;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
-import io.weir.limit.AdaptiveLimit.Bounds;
 import io.weir.limit.Limit.Change;
 import io.weir.limit.Limit.Evidence;
 import org.junit.jupiter.api.Test;
@@ -260,15 +259,15 @@ class KneeSignsTest extends KneeTests {
 
     @Test
     void theInitialLimitCountsOnlyWhileNothingIsKnown() {
-        knee.configure(new Bounds(2, 1000, 20), DEADLINE, 1);
+        knee.configure(new LimitBounds(2, 1000, 20), DEADLINE, 1);
         assertThat(knee.value()).isEqualTo(20);
         calm(16, LATENCY);
 
-        knee.configure(new Bounds(2, 1000, 30), DEADLINE, 1);
+        knee.configure(new LimitBounds(2, 1000, 30), DEADLINE, 1);
         assertThat(knee.value()).isEqualTo(20);
-        knee.configure(new Bounds(25, 1000, 30), DEADLINE, 1);
+        knee.configure(new LimitBounds(25, 1000, 30), DEADLINE, 1);
         assertThat(knee.value()).isEqualTo(25);
-        knee.configure(new Bounds(2, 15, 10), DEADLINE, 1);
+        knee.configure(new LimitBounds(2, 15, 10), DEADLINE, 1);
         assertThat(knee.value()).isEqualTo(15);
         assertThat(knee.lastChange()).as("no reason of its own").isEqualTo(Change.INITIAL);
     }
@@ -283,7 +282,7 @@ class KneeSignsTest extends KneeTests {
         int whole = knee.wholeLimit();
         assertThat(rate).isEqualTo(1024);
 
-        knee.configure(new Bounds(2, 1000, 64), DEADLINE, .25);
+        knee.configure(new LimitBounds(2, 1000, 64), DEADLINE, .25);
 
         assertThat(knee.rate()).isEqualTo(256);
         assertThat(knee.value()).isEqualTo(whole / 4);
@@ -291,7 +290,7 @@ class KneeSignsTest extends KneeTests {
         assertThat(knee.wholeLimit()).isEqualTo(whole);
         assertThat(knee.baseLatency()).isEqualTo(LATENCY);
 
-        knee.configure(new Bounds(2, 1000, 64), DEADLINE, 1);
+        knee.configure(new LimitBounds(2, 1000, 64), DEADLINE, 1);
 
         assertThat(knee.value()).isEqualTo(whole);
         assertThat(knee.rate()).isEqualTo(1024);
@@ -299,11 +298,11 @@ class KneeSignsTest extends KneeTests {
 
     @Test
     void aChangeOfTheInstancesEndsAProbe() {
-        knee = new Knee(new Bounds(2, 8, 8), DEADLINE, 0);
+        knee = new Knee(new LimitBounds(2, 8, 8), DEADLINE, 0);
         untilProbed(LATENCY);
         assertThat(knee.wholeValue()).isEqualTo(4);
 
-        knee.configure(new Bounds(2, 8, 8), DEADLINE, .5);
+        knee.configure(new LimitBounds(2, 8, 8), DEADLINE, .5);
 
         assertThat(knee.lastChange()).isEqualTo(Change.INITIAL);
         assertThat(knee.wholeValue()).isEqualTo(8);

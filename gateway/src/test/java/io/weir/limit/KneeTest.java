@@ -3,7 +3,6 @@ package io.weir.limit;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
-import io.weir.limit.AdaptiveLimit.Bounds;
 import io.weir.limit.Limit.Change;
 import io.weir.limit.Limit.Evidence;
 import org.junit.jupiter.api.Test;
@@ -38,7 +37,7 @@ class KneeTest extends KneeTests {
 
     @Test
     void neverGrowsBeyondTheMaximum() {
-        knee = new Knee(new Bounds(2, 20, 8), DEADLINE, 0);
+        knee = new Knee(new LimitBounds(2, 20, 8), DEADLINE, 0);
 
         saturate(17, LATENCY);
 
@@ -298,7 +297,7 @@ class KneeTest extends KneeTests {
     @ParameterizedTest
     @CsvSource({"0, 2", "0.25, 1.75", "0.75, 2.25"})
     void aProbeOfATrustedLatencyStartsOnAWholeSecondOfTheWallClock(double wallOffset, double startsAt) {
-        knee = new Knee(new Bounds(2, 64, 64), DEADLINE, wallOffset);
+        knee = new Knee(new LimitBounds(2, 64, 64), DEADLINE, wallOffset);
         calm(96, LATENCY);
         while (knee.value() == 64) {
             saturate(1, LATENCY);
@@ -308,7 +307,7 @@ class KneeTest extends KneeTests {
 
     @Test
     void aBackendThatIsAsSlowAtHalfOfTheLimitIsSlower() {
-        knee = new Knee(new Bounds(2, 64, 64), DEADLINE, 0);
+        knee = new Knee(new LimitBounds(2, 64, 64), DEADLINE, 0);
         calm(96, LATENCY);
         while (!knee.isHolding()) {
             saturate(1, 4 * LATENCY);
@@ -325,7 +324,7 @@ class KneeTest extends KneeTests {
     /** Any other latency counts up to half of the deadline. */
     @Test
     void aProbedLatencyCountsUpToMostOfTheDeadlineIfHalfOfTheCallsAreAsSlow() {
-        knee = new Knee(new Bounds(2, 64, 64), DEADLINE, 0);
+        knee = new Knee(new LimitBounds(2, 64, 64), DEADLINE, 0);
         calm(96, LATENCY);
         while (!knee.isHolding()) {
             saturate(1, 12 * LATENCY);
@@ -340,7 +339,7 @@ class KneeTest extends KneeTests {
     /** The queue is that of other callers: at half of the limit a call takes half of the time. */
     @Test
     void callsQueueIfTheyAreFasterAtHalfOfTheLimit() {
-        knee = new Knee(new Bounds(2, 64, 64), DEADLINE, 0);
+        knee = new Knee(new LimitBounds(2, 64, 64), DEADLINE, 0);
         calm(96, LATENCY);
         while (!knee.isHolding()) {
             saturate(1, 4 * LATENCY);

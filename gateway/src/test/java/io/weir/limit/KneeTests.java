@@ -2,7 +2,6 @@ package io.weir.limit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.weir.limit.AdaptiveLimit.Bounds;
 import io.weir.limit.Limit.Change;
 import io.weir.limit.Limit.Evidence;
 
@@ -22,7 +21,7 @@ abstract class KneeTests {
     Knee knee = limit(8);
 
     static Knee limit(int initial) {
-        return new Knee(new Bounds(2, 1000, initial), DEADLINE, 0);
+        return new Knee(new LimitBounds(2, 1000, initial), DEADLINE, 0);
     }
 
     void answer(double spacing, double latency, int inFlight) {

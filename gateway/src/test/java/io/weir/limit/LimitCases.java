@@ -67,7 +67,7 @@ final class LimitCases {
     /** Gateways whose wall clocks differ. */
     static LimitFactory adaptive(double clockSkew) {
         return (deadline, gateway, onChange) -> new AdaptiveLimit(
-                AdaptiveLimit.Bounds.DEFAULT,
+                LimitBounds.DEFAULT,
                 (long) (deadline * 1e9),
                 0,
                 (long) (1e9 * (1_000 + clockSkew * gateway)),

@@ -3,7 +3,6 @@ package io.weir.limit;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
-import io.weir.limit.AdaptiveLimit.Bounds;
 import io.weir.limit.Limit.Change;
 import io.weir.limit.Limit.Evidence;
 import java.util.ArrayDeque;
@@ -15,7 +14,8 @@ class LimitInForceTest {
 
     private static final long MILLI = 1_000_000;
     private static final long DEADLINE = 800 * MILLI;
-    private static final LimitSettings ADAPTIVE = LimitSettings.adaptive(Bounds.DEFAULT, LimitSettings.AUTO, DEADLINE);
+    private static final LimitSettings ADAPTIVE =
+            LimitSettings.adaptive(LimitBounds.DEFAULT, LimitSettings.AUTO, DEADLINE);
 
     private final QueueingBulkhead bulkhead = new QueueingBulkhead(1, 0);
     private final AtomicInteger ceiling = new AtomicInteger(LimitInForce.NONE);
@@ -78,7 +78,7 @@ class LimitInForceTest {
         leaveBehind(limit);
         assertThat(bulkhead.maxConcurrentCalls()).isEqualTo(8);
 
-        limit.configure(LimitSettings.adaptive(new Bounds(2, 9, 8), LimitSettings.AUTO, DEADLINE));
+        limit.configure(LimitSettings.adaptive(new LimitBounds(2, 9, 8), LimitSettings.AUTO, DEADLINE));
         assertThat(bulkhead.maxConcurrentCalls()).isEqualTo(9);
         ceiling.set(5);
         limit.update();
@@ -98,7 +98,7 @@ class LimitInForceTest {
 
     @Test
     void aConfiguredQueueKeepsItsCapacityBesideAnAdaptiveLimit() {
-        LimitInForce limit = limit(LimitSettings.adaptive(Bounds.DEFAULT, 5, DEADLINE));
+        LimitInForce limit = limit(LimitSettings.adaptive(LimitBounds.DEFAULT, 5, DEADLINE));
         overload(limit, 1_000);
         assertThat(bulkhead.queueCapacity()).isEqualTo(5);
     }
@@ -244,18 +244,18 @@ class LimitInForceTest {
         overload(limit, 200);
         int learnt = limit.beliefs().limit();
 
-        limit.configure(LimitSettings.adaptive(new Bounds(2, 600, 20), LimitSettings.AUTO, DEADLINE / 2));
+        limit.configure(LimitSettings.adaptive(new LimitBounds(2, 600, 20), LimitSettings.AUTO, DEADLINE / 2));
         assertThat(bulkhead.maxConcurrentCalls()).isEqualTo(learnt);
-        limit.configure(LimitSettings.adaptive(new Bounds(2, 10, 5), LimitSettings.AUTO, DEADLINE));
+        limit.configure(LimitSettings.adaptive(new LimitBounds(2, 10, 5), LimitSettings.AUTO, DEADLINE));
         assertThat(bulkhead.maxConcurrentCalls()).isEqualTo(10);
-        limit.configure(LimitSettings.adaptive(new Bounds(50, 500, 60), LimitSettings.AUTO, DEADLINE));
+        limit.configure(LimitSettings.adaptive(new LimitBounds(50, 500, 60), LimitSettings.AUTO, DEADLINE));
         assertThat(bulkhead.maxConcurrentCalls()).isEqualTo(50);
     }
 
     @Test
     void anotherInitialLimitCountsUntilSomethingIsLearnt() {
         LimitInForce limit = limit(ADAPTIVE);
-        limit.configure(LimitSettings.adaptive(new Bounds(2, 500, 20), LimitSettings.AUTO, DEADLINE));
+        limit.configure(LimitSettings.adaptive(new LimitBounds(2, 500, 20), LimitSettings.AUTO, DEADLINE));
         assertThat(bulkhead.maxConcurrentCalls()).isEqualTo(20);
         assertThat(limit.max()).isEqualTo(500);
     }
@@ -280,7 +280,7 @@ class LimitInForceTest {
 
     @Test
     void evictsOnlyWithAnAdaptiveLimit() {
-        LimitInForce limit = limit(LimitSettings.adaptive(new Bounds(1, 1, 1), 1, DEADLINE));
+        LimitInForce limit = limit(LimitSettings.adaptive(new LimitBounds(1, 1, 1), 1, DEADLINE));
         bulkhead.tryAcquire();
         TestWaiter first = new TestWaiter();
         TestWaiter second = new TestWaiter();
@@ -318,7 +318,7 @@ class LimitInForceTest {
 
     @Test
     void absorbsNothingOfABackendThatHardlyAnswers() {
-        LimitInForce limit = limit(LimitSettings.adaptive(new Bounds(2, 1000, 100), LimitSettings.AUTO, DEADLINE));
+        LimitInForce limit = limit(LimitSettings.adaptive(new LimitBounds(2, 1000, 100), LimitSettings.AUTO, DEADLINE));
         overload(limit, 500);
         int calls = 0;
         while (limit.absorbs(Evidence.SHED, MILLI)) {

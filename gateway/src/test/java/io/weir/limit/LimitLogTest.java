@@ -6,7 +6,6 @@ import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
-import io.weir.limit.AdaptiveLimit.Bounds;
 import io.weir.limit.Limit.Beliefs;
 import io.weir.limit.Limit.Change;
 import io.weir.limit.Limit.Evidence;
@@ -28,7 +27,7 @@ class LimitLogTest {
     private long now;
     private final LimitInForce limit = new LimitInForce(
             new QueueingBulkhead(1, 0),
-            LimitSettings.adaptive(new Bounds(2, 30, 8), LimitSettings.AUTO, DEADLINE),
+            LimitSettings.adaptive(new LimitBounds(2, 30, 8), LimitSettings.AUTO, DEADLINE),
             () -> now,
             () -> 0);
 
@@ -109,8 +108,8 @@ class LimitLogTest {
         lines.list.clear();
         now += TimeUnit.MINUTES.toNanos(LimitLog.INTERVAL_MINUTES);
 
-        limit.configure(LimitSettings.adaptive(new Bounds(5, 30, 8), LimitSettings.AUTO, DEADLINE));
-        limit.configure(LimitSettings.adaptive(new Bounds(1, 3, 2), LimitSettings.AUTO, DEADLINE));
+        limit.configure(LimitSettings.adaptive(new LimitBounds(5, 30, 8), LimitSettings.AUTO, DEADLINE));
+        limit.configure(LimitSettings.adaptive(new LimitBounds(1, 3, 2), LimitSettings.AUTO, DEADLINE));
 
         String reason = "the bounds, or the instances that take calls";
         assertThat(messages(Level.DEBUG))

@@ -163,7 +163,7 @@ class LittlesLawTest {
 
     /** An adaptive limit with this number and base latency. */
     private static Limit adaptive(int value, long baseNanos) {
-        AdaptiveLimit limit = new AdaptiveLimit(new AdaptiveLimit.Bounds(2, 1_000, value), 800 * MS, 0, 0, () -> {});
+        AdaptiveLimit limit = new AdaptiveLimit(new LimitBounds(2, 1_000, value), 800 * MS, 0, 0, () -> {});
         for (int i = 0; i < 100 && baseNanos > 0; i++) {
             limit.ended(i * SECOND, limit.started(i * SECOND, 1), baseNanos, Limit.Evidence.ANSWERED, 1);
         }

@@ -28,8 +28,8 @@ import io.weir.instance.Instances;
 import io.weir.instance.LoadBalancingProperties;
 import io.weir.instance.Pool;
 import io.weir.instance.UpstreamProtocol;
-import io.weir.limit.AdaptiveLimit;
 import io.weir.limit.Limit;
+import io.weir.limit.LimitBounds;
 import io.weir.limit.LimitInForce;
 import io.weir.limit.LimitSettings;
 import io.weir.limit.LittlesLawProperties;
@@ -159,8 +159,8 @@ public final class ObservedGateway implements AutoCloseable {
 
     /** Makes the limit adapt: 2 to 100, at first 8. */
     public void adapt() {
-        limit.configure(LimitSettings.adaptive(
-                new AdaptiveLimit.Bounds(2, 100, 8), LimitSettings.AUTO, TimeUnit.SECONDS.toNanos(2)));
+        limit.configure(
+                LimitSettings.adaptive(new LimitBounds(2, 100, 8), LimitSettings.AUTO, TimeUnit.SECONDS.toNanos(2)));
     }
 
     /** Calls of the same latency, as many at once as the limit allows. All of them are answered. */

@@ -26,7 +26,7 @@ public final class AdaptiveLimitCollisions {
     @State
     public static class TwoLoopsBringSamples {
         private final AdaptiveLimit limit =
-                new AdaptiveLimit(AdaptiveLimit.Bounds.DEFAULT, 800 * MILLI, 0, 0, () -> {});
+                new AdaptiveLimit(LimitBounds.DEFAULT, 800 * MILLI, 0, 0, () -> {});
 
         @Actor
         public void end() {
@@ -55,7 +55,7 @@ public final class AdaptiveLimitCollisions {
     public static class ChangeMeetsSample {
         private final QueueingBulkhead bulkhead = new QueueingBulkhead(8, 8);
         private final AdaptiveLimit limit =
-                new AdaptiveLimit(new AdaptiveLimit.Bounds(4, 8, 8), 800 * MILLI, 0, 0, this::resize);
+                new AdaptiveLimit(new LimitBounds(4, 8, 8), 800 * MILLI, 0, 0, this::resize);
 
         /** The answer opens the window: without any answer, the first time-outs leave the initial limit. */
         public ChangeMeetsSample() {
