@@ -15,12 +15,18 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.yaml.snakeyaml.Yaml;
 
 /** {@code ops/compose.yml}: every service has limits, and only the gateway is reachable from outside. */
 class ComposeTest {
 
     private static final Path FILE = Path.of("..", "ops", "compose.yml");
+    private static final Pattern EXPRESSION = Pattern.compile("\"expr\": \"(.*)\"");
+    /** Of the gateway; the objective is the same for all of them. */
+    private static final Pattern SERIES =
+            Pattern.compile("\\b(?:weir(?!:slo_error_budget:)[_:]|resilience4j_|process_|jvm_)[a-z0-9_:]+");
+
     private static final Pattern UID = Pattern.compile("\"type\": \"prometheus\",\\s+\"uid\": \"([^\"]+)\"");
 
     @Test
@@ -84,12 +90,30 @@ class ComposeTest {
                 .isNotNull();
         try (Stream<Path> files = Files.list(FILE.resolveSibling("grafana/dashboards"))) {
             for (Path file : files.toList()) {
-                assertThat(UID.matcher(Files.readString(file)).results().map(uid -> uid.group(1)))
+                String dashboard = Files.readString(file);
+                assertThat(UID.matcher(dashboard).results().map(uid -> uid.group(1)))
                         .as("%s: data sources", file)
                         .isNotEmpty()
-                        .containsOnly(value("uid", source));
+                        .containsOnly("${datasource}");
+                assertThat(dashboard).contains("\"type\": \"datasource\"").doesNotContain("job=\\\"");
             }
         }
+    }
+
+    /** The gateways of a team may have any job: each series of the gateway is of the jobs that are chosen. */
+    @ParameterizedTest
+    @ValueSource(strings = {"overview", "backend"})
+    void dashboardsShowTheGatewaysOfTheChosenJobs(String name) throws IOException {
+        String dashboard = Files.readString(FILE.resolveSibling("grafana/dashboards/" + name + ".json"));
+
+        assertThat(dashboard).contains("label_values(weir_build_info, job)");
+        assertThat(EXPRESSION.matcher(dashboard).results().map(found -> found.group(1)))
+                .isNotEmpty()
+                .flatMap(expression -> SERIES.matcher(expression)
+                        .results()
+                        .map(series -> expression.substring(series.start()))
+                        .toList())
+                .allSatisfy(series -> assertThat(series).matches("[^{]+\\{job=~\\\\\"\\$job\\\\\".*"));
     }
 
     /** The value of a key that occurs once in a file. */
