@@ -51,7 +51,7 @@ final class ReadmeTables {
     private static final Pattern SET_LINK = Pattern.compile("results/2\\d{3}-\\d\\d-\\d\\d[\\w-]*");
     private static final Pattern NEIGHBOUR = Pattern.compile("(\\w+)\\.(\\w+)\\.neighbour\\.success");
 
-    private static final Set<String> BENCHMARKS = Set.of("bench", "bulkhead", "dashboard-cost", "reload");
+    private static final Set<String> BENCHMARKS = Set.of("bench", "bench-tls", "bulkhead", "dashboard-cost", "reload");
 
     private static final Map<String, String> FRONTS = Map.of(
             "protected", "behind the gateway with its protections",
