@@ -21,11 +21,11 @@ final class RetryDecider {
     /** The retry after an answer with this status; null: pass the answer on. */
     static @Nullable Retry afterStatus(Attempt attempt, int status, HttpHeaders head, long now) {
         RetryPolicy policy = attempt.exchange.record().route().retry();
-        if (policy == null || !policy.retries(status) || !isAllowed(attempt, policy)) {
+        if (policy == null || !policy.retries(status) || !withdrawIfAllowed(attempt, policy)) {
             return null;
         }
         long backoff = Math.max(backoffNanos(attempt, policy), RetryAfterField.nanos(head));
-        return isAffordable(attempt, backoff, now) ? new Retry(backoff, null, status) : null;
+        return takeFromBudget(attempt, backoff, now) ? new Retry(backoff, null, status) : null;
     }
 
     /**
@@ -39,11 +39,11 @@ final class RetryDecider {
         if (policy == null) {
             return isUnsent || isRepeatableElsewhere(attempt, failure) ? withoutPolicy(attempt, failure, now) : null;
         }
-        if (!isAllowed(attempt, policy)) {
+        if (!withdrawIfAllowed(attempt, policy)) {
             return null;
         }
         long backoff = backoffNanos(attempt, policy);
-        return isAffordable(attempt, backoff, now) ? new Retry(backoff, failure, 0) : null;
+        return takeFromBudget(attempt, backoff, now) ? new Retry(backoff, failure, 0) : null;
     }
 
     /**
@@ -126,7 +126,7 @@ final class RetryDecider {
         return new Retry(0, Refuse.CIRCUIT_OPEN, 0);
     }
 
-    private static boolean isAllowed(Attempt attempt, RetryPolicy policy) {
+    private static boolean withdrawIfAllowed(Attempt attempt, RetryPolicy policy) {
         Caller caller = attempt.exchange.record().caller();
         return policy.allows(
                 attempt.exchange.record().attempts(), caller.method(), !attempt.withdraw(), caller.hasBody());
@@ -138,7 +138,7 @@ final class RetryDecider {
                 exchange.record().attempts(), exchange.resources().random());
     }
 
-    private static boolean isAffordable(Attempt attempt, long backoffNanos, long now) {
+    private static boolean takeFromBudget(Attempt attempt, long backoffNanos, long now) {
         if (attempt.exchange.timer().leftNanos(now) <= backoffNanos) {
             // The deadline would pass first: the caller gets the known result now.
             return false;
