@@ -26,6 +26,7 @@ import io.weir.management.RecentEvents;
 import io.weir.metrics.BackendMeters;
 import io.weir.metrics.MeterBook;
 import io.weir.metrics.MeterScope;
+import io.weir.overload.InFlightShare;
 import io.weir.probe.HealthChecker;
 import io.weir.probe.HealthProber;
 import io.weir.retry.RetryBudget;
@@ -104,11 +105,7 @@ public final class BackendFactory {
         HealthSettings settings = InstanceFactory.healthSettings(properties);
         // The registries stop showing a retired backend of this name, even if requests still use it.
         plan.onRollback(() -> registries.bulkheads().remove(name));
-        LimitInForce limit = new LimitInForce(
-                bulkhead,
-                properties.bulkhead().settings(permits, properties.deadline().toNanos()),
-                nanoClock,
-                BackendFactory::wallNanos);
+        LimitInForce limit = limit(properties, bulkhead, permits);
         RegisteredBulkhead registered =
                 RegisteredBulkhead.register(registries.bulkheads(), name, bulkhead, limit, Map.of());
         CompartmentPermits compartment = new CompartmentPermits(bulkhead, limit);
@@ -118,12 +115,14 @@ public final class BackendFactory {
         limit.limitBy(health.caps()::maxCalls, health.caps()::limitShare);
         RetryBudget retryBudget = new RetryBudget(properties.retryBudget(), nanoClock.getAsLong());
         ServiceTimeEstimate serviceTime = new ServiceTimeEstimate(littlesLaw, health, nanoClock);
+        InFlightShare share = new InFlightShare();
         BackendMeters meters = new BackendMeters(
                 openMeters(plan),
                 name,
                 bulkhead,
                 limit,
                 streams,
+                share,
                 properties.bulkhead().maxWait(properties.deadline()).toNanos(),
                 health,
                 instances,
@@ -141,6 +140,7 @@ public final class BackendFactory {
                 retryBudget,
                 serviceTime,
                 tenants(properties, null),
+                share,
                 meters);
         return new ManagedBackend(
                 properties,
@@ -155,6 +155,14 @@ public final class BackendFactory {
                 sslBundle,
                 probers(name, instances, properties),
                 checker(name, instances, properties, null));
+    }
+
+    private LimitInForce limit(BackendProperties properties, QueueingBulkhead bulkhead, int permits) {
+        return new LimitInForce(
+                bulkhead,
+                properties.bulkhead().settings(permits, properties.deadline().toNanos()),
+                nanoClock,
+                BackendFactory::wallNanos);
     }
 
     /** The health of a new backend, registered in place of that of a retired backend of this name. */
@@ -200,6 +208,7 @@ public final class BackendFactory {
                 retryBudget,
                 old.serviceTime(),
                 tenants(properties, old.tenants()),
+                old.inFlightShare(),
                 before.meters());
         return new ManagedBackend(
                 properties,

@@ -13,6 +13,7 @@ import io.weir.instance.Instances;
 import io.weir.instance.Pool;
 import io.weir.limit.BulkheadProperties;
 import io.weir.limit.BulkheadScope;
+import io.weir.overload.InFlightShare;
 import io.weir.reload.ConfigurationTarget;
 import java.util.HashMap;
 import java.util.List;
@@ -51,6 +52,7 @@ public final class LiveBackends implements AutoCloseable {
     private final AddressSources sources;
     private final Resilience4jRegistries registries;
     private final Consumer<LeavingPool> leaving;
+    private final Consumer<List<InFlightShare.Claim>> places;
     private final Map<String, ManagedBackend> backends = new HashMap<>();
     /** The sources of the addresses of planned backends, by name, until the plan takes them. */
     private final Map<String, PreparedSource> prepared = new HashMap<>();
@@ -76,6 +78,7 @@ public final class LiveBackends implements AutoCloseable {
      *
      * @param sources creates the sources of their addresses
      * @param leaving receives the pools to close after the last exchange that uses them
+     * @param places divides the gateway's places for exchanges in flight
      * @param membership the gateways that share the limits of scope {@code cluster}, until
      *     {@link #divideAmong}
      */
@@ -84,10 +87,12 @@ public final class LiveBackends implements AutoCloseable {
             AddressSources sources,
             Resilience4jRegistries registries,
             Consumer<LeavingPool> leaving,
+            Consumer<List<InFlightShare.Claim>> places,
             Membership membership) {
         this.factory = factory;
         this.sources = sources;
         this.leaving = leaving;
+        this.places = places;
         this.registries = registries;
         this.membership = membership;
     }
@@ -201,7 +206,15 @@ public final class LiveBackends implements AutoCloseable {
                 ConfigurationApplier.logFailure("changing backend " + name, () -> activate(before, next));
             }
         });
+        ConfigurationApplier.logFailure("dividing the exchanges in flight", () -> places.accept(claims()));
         ConfigurationApplier.logFailure("following the addresses of the backends", this::endPlan);
+    }
+
+    private List<InFlightShare.Claim> claims() {
+        return backends.values().stream()
+                .map(managed -> new InFlightShare.Claim(
+                        managed.backend().inFlightShare(), managed.properties().guaranteedShare()))
+                .toList();
     }
 
     /** Changes the shared parts in place. */

@@ -57,6 +57,11 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param maxStreams maximum number of concurrent streams ({@code mode: stream}) and WebSockets; 1 to 1000000.
  *     Streams last long, so they have a limit of their own and use no permits of calls. A request for a
  *     WebSocket is also a call, with a permit, until the backend has opened the WebSocket.
+ * @param guaranteedShare share of the gateway's {@code overload.max-in-flight} that only exchanges of this
+ *     backend's routes can use; percent; 0 to 100, those of all backends together at most 100; default: an
+ *     equal part of a tenth of the rest. At least 4 places each, while those are at most a quarter of the
+ *     rest; none if the gateway has one backend. What no backend is guaranteed, all use as they come. So
+ *     backends that hang cannot fill the gateway, and the callers of the others are still served.
  * @param streamIdleTimeout time after which a stream without any traffic ends; 100ms to 1d.
  * @param circuitBreaker the circuit breaker, which stops calls to a failing backend.
  * @param recovery the probes that detect the recovery of the backend.
@@ -85,6 +90,9 @@ public record BackendProperties(
         @DefaultValue @Valid @NestedConfigurationProperty FairnessProperties fairness,
         @DefaultValue("256") @Min(1) @Max(1_000_000) int maxStreams,
 
+        @Nullable @Min(value = 0, message = PERCENT) @Max(value = 100, message = PERCENT)
+        Integer guaranteedShare,
+
         @DefaultValue("60s") @DurationMin(millis = 100) @DurationMax(days = 1)
         Duration streamIdleTimeout,
 
@@ -93,6 +101,8 @@ public record BackendProperties(
         @Nullable @Valid @NestedConfigurationProperty HealthCheckProperties healthCheck,
         @DefaultValue @Valid @NestedConfigurationProperty ConnectionProperties connection,
         @DefaultValue @Valid @NestedConfigurationProperty RetryBudgetProperties retryBudget) {
+
+    private static final String PERCENT = "0 to 100 percent";
 
     /** A copy of the list, so that the record is immutable. */
     public BackendProperties {

@@ -6,6 +6,7 @@ import io.weir.instance.InstancesInForce;
 import io.weir.limit.LimitInForce;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.limit.Tenants;
+import io.weir.overload.InFlightShare;
 import io.weir.retry.RetryBudget;
 import org.jspecify.annotations.Nullable;
 
@@ -24,6 +25,7 @@ import org.jspecify.annotations.Nullable;
  * @param retryBudget the retries that the backend can bear
  * @param serviceTime the estimate of the time that a call takes
  * @param tenants tells the tenants of the backend's calls apart; null: all calls are of one tenant
+ * @param inFlightShare the exchanges of the backend's routes among all in the gateway
  * @param observer receives measurements; never an input of a decision
  */
 public record Backend(
@@ -36,9 +38,10 @@ public record Backend(
         RetryBudget retryBudget,
         ServiceTimeEstimate serviceTime,
         @Nullable Tenants tenants,
+        InFlightShare inFlightShare,
         BackendObserver observer) {
 
-    /** A backend whose instances do not change, or only with the record. */
+    /** A backend whose instances do not change, or only with the record, and without a guaranteed share. */
     public Backend(
             BackendSettings settings,
             QueueingBulkhead bulkhead,
@@ -60,6 +63,7 @@ public record Backend(
                 retryBudget,
                 serviceTime,
                 tenants,
+                new InFlightShare(),
                 observer);
     }
 

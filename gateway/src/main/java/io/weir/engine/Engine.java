@@ -11,6 +11,7 @@ import io.weir.limit.Priority;
 import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
 import io.weir.outcome.RetryAfter;
+import io.weir.overload.InFlightShare;
 import io.weir.overload.OverloadGuard;
 import io.weir.probe.ProbeRequest;
 import java.util.List;
@@ -211,7 +212,7 @@ public final class Engine {
      */
     @Nullable
     Refuse register(Exchange exchange) {
-        int now = inFlight.incrementAndGet();
+        inFlight.incrementAndGet();
         if (exchange.isStream()) {
             streams.incrementAndGet();
         }
@@ -220,7 +221,11 @@ public final class Engine {
         if (drain.isRefusing()) {
             return Refuse.SHUTTING_DOWN;
         }
-        return overload.refusesExchange(now, exchange.priority()) ? Refuse.GATEWAY_OVERLOADED : null;
+        if (overload.refusesExchange(share(exchange), exchange.priority())) {
+            return Refuse.GATEWAY_OVERLOADED;
+        }
+        exchange.holdsPlace = true;
+        return null;
     }
 
     /** Deregisters an exchange that has ended. On the exchange's event loop. */
@@ -230,5 +235,13 @@ public final class Engine {
         if (exchange.isStream()) {
             streams.decrementAndGet();
         }
+        if (exchange.holdsPlace) {
+            overload.ended(share(exchange));
+        }
+    }
+
+    /** The share of the route's backend, also while a fallback asks another one. */
+    private static InFlightShare share(Exchange exchange) {
+        return exchange.record().route().backend().inFlightShare();
     }
 }

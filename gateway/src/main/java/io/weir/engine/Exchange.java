@@ -56,6 +56,9 @@ public final class Exchange extends ExchangeContext {
     @Nullable
     Exchange next;
 
+    /** Whether the exchange is counted in the gateway's limit of exchanges in flight. For the engine. */
+    boolean holdsPlace;
+
     private final Engine engine;
     private final InFlightExchanges inFlightOnLoop;
     private ExchangePhase phase = EmptyPhase.CREATED;

@@ -31,6 +31,7 @@ import org.jspecify.annotations.Nullable;
  * @param calls the bulkhead
  * @param limit the limit of the bulkhead, and the reason for it
  * @param streams streams and WebSockets
+ * @param inFlight the exchanges of the backend's routes
  * @param breaker the circuit breaker
  * @param pool the connections
  * @param tenants the tenants whose calls had to wait in the last ten to twenty seconds; null: the backend has
@@ -50,6 +51,7 @@ public record BackendView(
         Calls calls,
         LimitView limit,
         Streams streams,
+        InFlight inFlight,
         BreakerView breaker,
         Connections pool,
         Tenants.@Nullable Figures tenants,
@@ -129,6 +131,13 @@ public record BackendView(
 
     /** Streams and WebSockets. */
     public record Streams(int active, int limit) {}
+
+    /**
+     * Exchanges in the gateway: calls, queued or sent to the backend, and streams.
+     *
+     * @param guaranteed those for which no other backend can use the places
+     */
+    public record InFlight(int active, int guaranteed) {}
 
     /**
      * The state of the circuit breaker.
@@ -383,6 +392,9 @@ public record BackendView(
                         backend.settings().maxWaitNanos() / NANOS_PER_MILLI),
                 LimitView.of(backend.limit()),
                 new Streams(streams.inUse(), streams.maxConcurrentCalls()),
+                new InFlight(
+                        backend.inFlightShare().inFlight(),
+                        backend.inFlightShare().guaranteed()),
                 BreakerView.of(backend.health()),
                 Connections.of(backend.instances()),
                 tenants == null ? null : tenants.figures(),

@@ -34,6 +34,8 @@ public record GatewayView(
      * @param phase phase of the shutdown: {@code serving}, {@code announced} or {@code refusing}
      * @param inFlight exchanges, queued or sent to a backend, streams included
      * @param maxInFlight limit of exchanges
+     * @param sharedInFlight exchanges beyond the guaranteed shares of their backends
+     * @param maxSharedInFlight limit of these; together with all guaranteed shares, the limit of exchanges
      * @param streams streams and WebSockets among the exchanges
      * @param eventLoopDelayMs standing delay of the slowest event loop; 0: no loop has one
      * @param memoryPercent share in use of heap or direct memory, the larger one
@@ -44,6 +46,8 @@ public record GatewayView(
             String phase,
             int inFlight,
             int maxInFlight,
+            int sharedInFlight,
+            int maxSharedInFlight,
             int streams,
             double eventLoopDelayMs,
             int memoryPercent,
@@ -55,6 +59,8 @@ public record GatewayView(
                     drain.phase().name().toLowerCase(Locale.ROOT),
                     engine.inFlight(),
                     guard.maxInFlight(),
+                    guard.sharedInFlight(),
+                    guard.maxSharedInFlight(),
                     engine.streams(),
                     guard.loopDelayNanos() / NANOS_PER_MILLI,
                     guard.memoryPercent(),

@@ -94,6 +94,14 @@ public enum BackendMeter implements Meters {
             "Open streams and WebSockets, and calls that their callers hold up."),
     /** The limit of streams and WebSockets. */
     STREAMS_LIMIT(gauge("weir.streams.limit", "backend"), "Limit of open streams and WebSockets."),
+    /** The backend's part of the exchanges in the gateway. */
+    BACKEND_IN_FLIGHT(
+            gauge("weir.backend.inflight", "backend"),
+            "Requests of the backend's routes in the gateway, queued or sent to a backend, streams included."),
+    /** The places that only this backend uses. */
+    BACKEND_IN_FLIGHT_GUARANTEED(
+            gauge("weir.backend.inflight.guaranteed", "backend"),
+            "Places for requests in the gateway that are guaranteed to the backend (guaranteed-share)."),
     /** What a backend sent against HTTP, for which only its connection was closed. */
     BACKEND_VIOLATIONS(
             counter("weir.backend.violations", "backend", "kind"),

@@ -18,6 +18,7 @@ import io.weir.limit.LittlesLaw;
 import io.weir.limit.Priority;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.outcome.Reason;
+import io.weir.overload.InFlightShare;
 import io.weir.retry.RetryBudget;
 import java.util.EnumMap;
 import java.util.List;
@@ -96,6 +97,7 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
      * @param bulkhead the permits and the queue of calls
      * @param limit the source of the bulkhead's limit
      * @param streams the limit of streams
+     * @param share the exchanges in flight
      * @param maxWaitNanos longest wait for a permit
      * @param law the live figures of the backend, fed by the engine
      */
@@ -105,6 +107,7 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
             QueueingBulkhead bulkhead,
             LimitInForce limit,
             QueueingBulkhead streams,
+            InFlightShare share,
             long maxWaitNanos,
             Health health,
             Instances instances,
@@ -133,6 +136,8 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
         scope.gauge(BackendMeter.QUEUE_WAIT_LIMIT, () -> parts.maxWaitNanos() / NANOS_PER_SECOND, name);
         scope.gauge(BackendMeter.STREAMS_USED, streams::inUse, name);
         scope.gauge(BackendMeter.STREAMS_LIMIT, streams::maxConcurrentCalls, name);
+        scope.gauge(BackendMeter.BACKEND_IN_FLIGHT, share::inFlight, name);
+        scope.gauge(BackendMeter.BACKEND_IN_FLIGHT_GUARANTEED, share::guaranteed, name);
         scope.gauge(BackendMeter.ADDRESSES_STALE, this::staleSeconds, name);
         scope.gauge(BackendMeter.RETRY_BUDGET, () -> parts.retryBudget().available(), name);
         breakerGauges(health);

@@ -113,6 +113,8 @@ public final class EdgeMeters implements AutoCloseable {
         this.prioritiesIgnored = scope.counter(GatewayMeter.PRIORITY_IGNORED);
         scope.gauge(GatewayMeter.IN_FLIGHT, engine::inFlight);
         scope.gauge(GatewayMeter.IN_FLIGHT_LIMIT, guard::maxInFlight);
+        scope.gauge(GatewayMeter.IN_FLIGHT_SHARED, guard::sharedInFlight);
+        scope.gauge(GatewayMeter.IN_FLIGHT_SHARED_LIMIT, guard::maxSharedInFlight);
         scope.gauge(GatewayMeter.READ_AHEAD, engine::readAheadBytes);
         scope.gauge(GatewayMeter.READ_AHEAD_LIMIT, engine::readAheadLimitBytes);
         scope.gauge(GatewayMeter.EVENT_LOOP_DELAY, () -> guard.loopDelayNanos() / NANOS_PER_SECOND);

@@ -46,6 +46,13 @@ public enum GatewayMeter implements Meters {
     IN_FLIGHT(gauge("weir.inflight"), "Requests in the gateway, queued or sent to a backend, streams included."),
     /** The limit of requests in the gateway. */
     IN_FLIGHT_LIMIT(gauge("weir.inflight.limit"), "Limit of requests in the gateway."),
+    /** The requests that may be refused, if there are more of them. */
+    IN_FLIGHT_SHARED(
+            gauge("weir.inflight.shared"), "Requests in the gateway beyond the guaranteed shares of their backends."),
+    /** The limit of requests beyond guaranteed shares. */
+    IN_FLIGHT_SHARED_LIMIT(
+            gauge("weir.inflight.shared.limit"),
+            "Limit of weir_inflight_shared: the places that are guaranteed to no backend."),
     /** Bodies of requests in memory. */
     READ_AHEAD(
             gauge("weir.read.ahead").in("bytes"),

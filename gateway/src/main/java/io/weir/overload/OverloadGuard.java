@@ -1,6 +1,7 @@
 package io.weir.overload;
 
 import io.weir.limit.Priority;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -23,7 +24,7 @@ public final class OverloadGuard {
     private static final double NORMAL_PART = 0.95;
 
     private final OverloadProperties properties;
-    private final int[] maxInFlight = new int[Priority.values().length];
+    private final InFlightPot pot;
     private final double[] maxMemory = new double[Priority.values().length];
     private final LongAdder[] refused = new LongAdder[ShedCause.values().length * Priority.values().length];
     private final AtomicInteger sheddingLoops = new AtomicInteger();
@@ -36,18 +37,17 @@ public final class OverloadGuard {
     /** A guard without samples yet: not overloaded. */
     public OverloadGuard(OverloadProperties properties) {
         this.properties = properties;
+        this.pot = new InFlightPot(properties.maxInFlight());
         for (Priority priority : Priority.values()) {
-            double part = part(priority);
-            // Rounded up: a small limit admits at least one request of each class.
-            maxInFlight[priority.ordinal()] = (int) Math.ceil(part * properties.maxInFlight());
-            maxMemory[priority.ordinal()] = part * properties.maxMemory();
+            maxMemory[priority.ordinal()] = part(priority) * properties.maxMemory();
         }
         for (int i = 0; i < refused.length; i++) {
             refused[i] = new LongAdder();
         }
     }
 
-    private static double part(Priority priority) {
+    /** The part of a bound that a class may use. */
+    static double part(Priority priority) {
         return switch (priority) {
             case CRITICAL -> 1;
             case NORMAL -> NORMAL_PART;
@@ -121,16 +121,26 @@ public final class OverloadGuard {
     }
 
     /**
-     * Whether an exchange is refused because of the exchanges in flight, or the memory in use.
+     * Whether an exchange is refused because of the exchanges in flight, or the memory in use. If not, it is
+     * in flight, and {@link #ended} must follow.
      *
-     * @param inFlight the exchanges in flight, including this one
+     * @param share the exchanges of its backend
      */
-    public boolean refusesExchange(int inFlight, Priority priority) {
-        int index = priority.ordinal();
-        if (inFlight > maxInFlight[index]) {
-            return count(ShedCause.IN_FLIGHT, priority);
+    public boolean refusesExchange(InFlightShare share, Priority priority) {
+        if (memoryPercent > maxMemory[priority.ordinal()]) {
+            return count(ShedCause.MEMORY, priority);
         }
-        return memoryPercent > maxMemory[index] && count(ShedCause.MEMORY, priority);
+        return !pot.take(share, priority) && count(ShedCause.IN_FLIGHT, priority);
+    }
+
+    /** An exchange that was not refused has ended. */
+    public void ended(InFlightShare share) {
+        pot.giveBack(share);
+    }
+
+    /** Divides the places for exchanges in flight among the backends, as the configuration demands. */
+    public void divide(List<InFlightShare.Claim> claims) {
+        pot.divide(claims);
     }
 
     private boolean count(ShedCause cause, Priority priority) {
@@ -218,6 +228,16 @@ public final class OverloadGuard {
 
     /** The limit on exchanges in flight. */
     public int maxInFlight() {
-        return properties.maxInFlight();
+        return pot.places();
+    }
+
+    /** The exchanges in flight beyond the guaranteed shares of their backends. */
+    public int sharedInFlight() {
+        return pot.borrowed();
+    }
+
+    /** The limit on {@link #sharedInFlight}: the places that no backend is guaranteed. */
+    public int maxSharedInFlight() {
+        return pot.shared();
     }
 }

@@ -13,6 +13,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * ones from 80 % of it on.
  *
  * @param maxInFlight exchanges in the gateway at once, queued or dispatched, streams included; 1 to 10000000.
+ *     Each backend has a part of it for itself ({@code guaranteed-share}); the priorities divide the rest.
  * @param targetEventLoopDelay delay of an event loop's iterations above which a growing share of the new
  *     requests on its connections is refused, sheddable ones first, critical ones last; the share rests where
  *     the delay is about the target; 1ms to 1m, at most {@code max-event-loop-delay}. It counts once it

@@ -27,6 +27,14 @@
  * exchanges in flight and the memory are bounds and no latencies, so these classes have thresholds: 80 %, 95
  * % and 100 % of the bound.
  *
+ * <p><b>Exchanges in flight.</b> {@link io.weir.overload.InFlightPot}: each backend has a guaranteed part of
+ * the places, and all share the rest. Ten backends that hang with long deadlines hold everything else for as
+ * long as they like; the healthy one beside them still has its part. A tenth of the places is guaranteed, in
+ * equal parts, unless a backend has a share of its own: what is guaranteed to an idle backend is lost to a
+ * busy one, and a single busy backend among two hundred idle ones keeps nine tenths. The classes divide the
+ * shared places only, so that a guaranteed one is available to any class. The price of an exchange is one
+ * atomic operation at each end, and one more if it borrows.
+ *
  * <p><b>New connections.</b> While a loop sheds, the socket accepts at most one connection per millisecond
  * (but 8 in each iteration). The others wait in the kernel.
  *
@@ -74,6 +82,13 @@
  *       over five intervals.
  *   <li>Everything or nothing at one limit, as before: at 250 ms the callers have waited for most of a
  *       second, and everything was refused until the delay was gone, then nothing until it was back.
+ *   <li>Equal parts of the whole pot: one busy backend among two hundred idle ones would have a
+ *       two-hundredth.
+ *   <li>Unused parts that are lent, and come back as calls end: the calls that have borrowed them hang, and
+ *       the lender waits for their deadlines. So guaranteed places are not lent.
+ *   <li>A bound on each backend that follows the free places, as in switches with a shared memory (Choudhury
+ *       and Hahne, "Dynamic Queue Length Thresholds", 1998): with each backend that hangs, it leaves less to
+ *       the next one, and guarantees nothing.
  *   <li>CoDel's own control law, a drop at shrinking intervals: it relies on senders that slow down after
  *       each drop. Callers in an open loop do not.
  *   <li>A budget of time for new requests in each iteration: it needs no controller, but admits sheddable
@@ -87,17 +102,19 @@
  * Each loop publishes its delay and its share in volatile fields. The sampler's thread writes volatile fields
  * of the guard for memory and observers; each of them may be up to one sample old.
  *
- * <p><b>Limitations.</b> A load of many times the capacity grows by that factor with each iteration, so that
- * three iterations take most of a second, and a backlog of this size is refused. If refusals alone exceed the
- * capacity, no share helps: a gateway that has just started on one core, with 3000 callers at twice the load
- * of its peak, refuses as many as it can for about ten seconds, and answers 80 % of the critical ones.
- * Callers in a closed loop, such as benchmarks with several hundred connections for each loop, can keep a
- * loop above the target by their number alone; the share then bounds their delay, and
- * {@code target-event-loop-delay} sets how much of it is accepted. On systems other than Linux, a loop that
- * the compiler's threads interrupt for tens of milliseconds again and again cannot be told from one with too
- * many requests. The heap figure needs a collection of the old generation, or two where the application
- * allocates meanwhile. Until then, and some seconds after each, it is 0, so a heap that fills without being
- * collected is not noticed.
+ * <p><b>Limitations.</b> A reload that adds a backend gives it its places at once: until as many of the
+ * others' exchanges have ended, there may be more exchanges than {@code max-in-flight}. What a backend needs
+ * beyond its part, it shares with those that hang. A load of many times the capacity grows by that factor
+ * with each iteration, so that three iterations take most of a second, and a backlog of this size is
+ * refused. If refusals alone exceed the capacity, no share helps: a gateway that has just started on one
+ * core, with 3000 callers at twice the load of its peak, refuses as many as it can for about ten seconds,
+ * and answers 80 % of the critical ones. Callers in a closed loop, such as benchmarks with several hundred
+ * connections for each loop, can keep a loop above the target by their number alone; the share then bounds
+ * their delay, and {@code target-event-loop-delay} sets how much of it is accepted. On systems other than
+ * Linux, a loop that the compiler's threads interrupt for tens of milliseconds again and again cannot be
+ * told from one with too many requests. The heap figure needs a collection of the old generation, or two
+ * where the application allocates meanwhile. Until then, and some seconds after each, it is 0, so a heap
+ * that fills without being collected is not noticed.
  */
 @NullMarked
 package io.weir.overload;

@@ -20,6 +20,7 @@ import io.weir.instance.DnsLookup;
 import io.weir.management.RecentEvents;
 import io.weir.metrics.ClusterMeters;
 import io.weir.metrics.MeterBook;
+import io.weir.overload.OverloadGuard;
 import java.util.Objects;
 import java.util.concurrent.ThreadLocalRandom;
 import org.springframework.beans.factory.ObjectProvider;
@@ -80,6 +81,7 @@ class BackendConfiguration {
             PoolFactory pools,
             MeterBook meterBook,
             Engine engine,
+            OverloadGuard guard,
             RecentEvents recentEvents) {
         BackendFactory factory = new BackendFactory(
                 registries,
@@ -96,6 +98,7 @@ class BackendConfiguration {
                 sources,
                 registries,
                 retiredGenerations::retire,
+                guard::divide,
                 Membership.ofUnknownRank(properties.cluster().initialGateways()));
     }
 

@@ -336,7 +336,9 @@ function drawGateway({ gateway, backends, replicas, configuration }) {
     setText(byId(id), text);
     byId(id).classList.toggle('bad', bad);
   };
-  figure('in-flight', `${gateway.inFlight} of ${gateway.maxInFlight}`, gateway.inFlight >= gateway.maxInFlight);
+  // Beyond their guaranteed shares, backends use the shared places.
+  const isFull = gateway.maxSharedInFlight > 0 && gateway.sharedInFlight >= gateway.maxSharedInFlight;
+  figure('in-flight', `${gateway.inFlight} of ${gateway.maxInFlight}`, isFull);
   figure('rate', `${number(backends.reduce((sum, backend) => sum + backend.recent.rate, 0))}/s`, false);
   figure('loop-delay', time(gateway.eventLoopDelayMs), gateway.overloaded);
   figure('memory', `${gateway.memoryPercent} %`, gateway.overloaded);

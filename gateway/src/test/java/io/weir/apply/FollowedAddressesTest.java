@@ -73,6 +73,7 @@ class FollowedAddressesTest {
                     Duration.ZERO),
             registries,
             leaving::add,
+            claims -> {},
             Membership.ALONE);
 
     private final class Registry implements ReactiveDiscoveryClient {

@@ -11,9 +11,11 @@ import io.weir.instance.ConnectionFiles;
 import io.weir.limit.LittlesLawProperties;
 import io.weir.management.RecentEvents;
 import io.weir.metrics.MeterBook;
+import io.weir.overload.InFlightShare;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -29,6 +31,7 @@ class LiveBackendsTest {
     private final CircuitBreakerRegistry breakers = CircuitBreakerRegistry.ofDefaults();
     private final Resilience4jRegistries registries =
             new Resilience4jRegistries(breakers, BulkheadRegistry.ofDefaults());
+    private List<InFlightShare.Claim> claims = List.of();
     private final LiveBackends backends = new LiveBackends(
             new BackendFactory(
                     registries,
@@ -55,6 +58,7 @@ class LiveBackendsTest {
                     () -> 0),
             registries,
             leaving -> {},
+            claimed -> claims = claimed,
             Membership.ofUnknownRank(10));
 
     @AfterEach
@@ -96,15 +100,41 @@ class LiveBackendsTest {
         assertThat(permits()).isEqualTo(200);
     }
 
+    @Test
+    void eachChangeDividesTheExchangesInFlightAmongTheBackendsInForce() {
+        apply(Map.of("orders", backend(Map.of("guaranteed-share", 30)), "users", backend(Map.of())));
+        InFlightShare orders = shareOf(30);
+
+        assertThat(claims)
+                .extracting(InFlightShare.Claim::percent)
+                .containsExactlyInAnyOrder(30, null)
+                .hasSize(2);
+        apply(Map.of("orders", backend(Map.of("guaranteed-share", 20, "deadline", "1s"))));
+        assertThat(claims).containsExactly(new InFlightShare.Claim(orders, 20));
+        apply(Map.of("users", backend(Map.of())));
+        assertThat(claims).hasSize(1).noneMatch(claim -> claim.share() == orders);
+    }
+
+    private InFlightShare shareOf(int percent) {
+        return claims.stream()
+                .filter(claim -> Integer.valueOf(percent).equals(claim.percent()))
+                .findFirst()
+                .orElseThrow()
+                .share();
+    }
+
     private void apply(String scope, int limit) {
-        Map<String, Object> properties = new HashMap<>();
+        apply(Map.of("orders", backend(Map.of("bulkhead.scope", scope, "bulkhead.max-concurrent-calls", limit))));
+    }
+
+    private void apply(Map<String, BackendProperties> properties) {
+        backends.commit(backends.plan(properties), retired -> {});
+    }
+
+    private static BackendProperties backend(Map<String, Object> own) {
+        Map<String, Object> properties = new HashMap<>(own);
         properties.put("uri", "http://127.0.0.1:9");
-        properties.put("bulkhead.scope", scope);
-        properties.put("bulkhead.max-concurrent-calls", limit);
-        BackendProperties orders =
-                new Binder(new MapConfigurationPropertySource(properties)).bindOrCreate("", BackendProperties.class);
-        BackendPlan plan = backends.plan(Map.of("orders", orders));
-        backends.commit(plan, retired -> {});
+        return new Binder(new MapConfigurationPropertySource(properties)).bindOrCreate("", BackendProperties.class);
     }
 
     private int permits() {

@@ -81,7 +81,7 @@ final class PageServer implements AutoCloseable {
                 1_000 * atSeconds,
                 0,
                 SlidingWindow.SECONDS,
-                new GatewayView.Status("serving", ++shown, 20_000, 0, 0.2, 12, false),
+                new GatewayView.Status("serving", ++shown, 20_000, 0, 18_000, 0, 0.2, 12, false),
                 replicas,
                 backends,
                 events,

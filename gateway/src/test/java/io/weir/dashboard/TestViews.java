@@ -74,6 +74,7 @@ final class TestViews {
                 new BackendView.Calls(active, limit.inForce(), waiting, Map.of(), 10, 100),
                 limit,
                 new BackendView.Streams(0, 256),
+                new BackendView.InFlight(active + waiting, 200),
                 breaker,
                 new BackendView.Connections(active, 2, 0, 64),
                 null,

@@ -641,6 +641,7 @@ final class ExchangeFixture {
         assertThat(health.probes().underWay()).as("probes").isZero();
         assertThat(engine.readAheadBytes()).as("bytes read ahead").isZero();
         assertThat(engine.inFlight()).as("in flight").isZero();
+        assertThat(overload.sharedInFlight()).as("places in flight").isZero();
         assertThat(engine.streams()).as("streams in flight").isZero();
         assertThat(inFlight.isZero()).as("no exchange in flight on the route").isTrue();
         assertThat(limit.ended).as("one sample ended for each permit").hasSize(limit.started);

@@ -13,8 +13,10 @@ import io.weir.instance.Instance;
 import io.weir.instance.Instances;
 import io.weir.limit.LimitInForce;
 import io.weir.limit.LimitSettings;
+import io.weir.limit.Priority;
 import io.weir.metrics.BackendMeters;
 import io.weir.metrics.MeterBook;
+import io.weir.overload.InFlightShare;
 import io.weir.ratelimit.RateLimitProperties;
 import io.weir.ratelimit.RateLimiter;
 import io.weir.testing.ObservedGateway;
@@ -110,6 +112,10 @@ class WeirEndpointTest {
     void showsABackendsLiveState() {
         fixture.bulkhead.tryAcquire();
         fixture.streams.tryAcquire();
+        fixture.guard.divide(List.of(
+                new InFlightShare.Claim(fixture.share, null), new InFlightShare.Claim(new InFlightShare(), null)));
+        assertThat(fixture.guard.refusesExchange(fixture.share, Priority.NORMAL))
+                .isFalse();
         for (int i = 0; i < 3_000; i++) {
             // In the middle of each ten milliseconds.
             fixture.clock.addAndGet(5_000_000);
@@ -131,6 +137,7 @@ class WeirEndpointTest {
                                     "baseLatencyMs": null, "answersPerSecond": null, "utilisation": null,
                                     "reason": "fixed", "changedAt": null},
                                   "streams": {"active": 1, "limit": 5},
+                                  "inFlight": {"active": 1, "guaranteed": 5},
                                   "breaker": {"state": "closed", "forced": false, "enforced": true,
                                     "why": "the start", "failureRate": null,
                                     "slowCallRate": null, "overdue": 0, "probes": 0, "nextProbeMs": null},
@@ -243,7 +250,8 @@ class WeirEndpointTest {
 
         assertThat(all.get("backends").propertyNames()).containsExactly("orders");
         assertThat(all.get("gateway")).isEqualTo(JsonMapper.shared().readTree("""
-                                {"phase": "announced", "inFlight": 0, "maxInFlight": 100, "streams": 0,
+                                {"phase": "announced", "inFlight": 0, "maxInFlight": 100,
+                                  "sharedInFlight": 0, "maxSharedInFlight": 100, "streams": 0,
                                   "eventLoopDelayMs": 300.0, "memoryPercent": 12, "overloaded": true}"""));
     }
 

@@ -17,6 +17,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 class OverloadGuardTest {
 
     private final AtomicLong clock = new AtomicLong();
+    private final InFlightShare share = new InFlightShare();
     private final VirtualLoop loop = new VirtualLoop(clock);
     private @Nullable OverloadSampler sampler;
 
@@ -27,21 +28,27 @@ class OverloadGuardTest {
         }
     }
 
-    @ParameterizedTest(name = "{0} from {1} in flight and {2} % of memory on")
-    @CsvSource({"SHEDDABLE, 81, 73", "NORMAL, 96, 86", "CRITICAL, 101, 91"})
+    @ParameterizedTest(name = "{0} beyond {1} in flight and {2} % of memory")
+    @CsvSource({"SHEDDABLE, 80, 72", "NORMAL, 95, 85", "CRITICAL, 100, 90"})
     void refusesALowerClassEarlier(Priority priority, int inFlight, int memoryPercent) {
         OverloadGuard guard = guard(100);
 
-        assertThat(guard.refusesExchange(inFlight - 1, priority)).isFalse();
-        assertThat(guard.refusesExchange(inFlight, priority)).isTrue();
-        guard.observe(0, 0, memoryPercent - 1);
-        assertThat(guard.refusesExchange(1, priority)).isFalse();
+        for (int i = 0; i < inFlight; i++) {
+            assertThat(guard.refusesExchange(share, priority)).isFalse();
+        }
+        assertThat(guard.refusesExchange(share, priority)).isTrue();
+        assertThat(guard.sharedInFlight()).isEqualTo(inFlight);
+        guard.ended(share);
         guard.observe(0, 0, memoryPercent);
-        assertThat(guard.refusesExchange(1, priority)).isTrue();
+        assertThat(guard.refusesExchange(share, priority)).isFalse();
+        guard.ended(share);
+        guard.observe(0, 0, memoryPercent + 1);
+        assertThat(guard.refusesExchange(share, priority)).isTrue();
 
         assertThat(guard.refused(ShedCause.IN_FLIGHT, priority)).isEqualTo(1);
         assertThat(guard.refused(ShedCause.MEMORY, priority)).isEqualTo(1);
         assertThat(guard.refused(ShedCause.DELAY, priority)).isZero();
+        assertThat(share.inFlight()).as("refused exchanges hold no place").isEqualTo(inFlight - 1);
     }
 
     @ParameterizedTest
@@ -49,8 +56,18 @@ class OverloadGuardTest {
     void admitsOneRequestOfEachClassAtALimitOfOne(Priority priority) {
         OverloadGuard guard = guard(1);
 
-        assertThat(guard.refusesExchange(1, priority)).isFalse();
-        assertThat(guard.refusesExchange(2, priority)).isTrue();
+        assertThat(guard.refusesExchange(share, priority)).isFalse();
+        assertThat(guard.refusesExchange(share, priority)).isTrue();
+    }
+
+    @Test
+    void showsThePlacesThatNoBackendIsGuaranteed() {
+        OverloadGuard guard = guard(100);
+
+        guard.divide(List.of(new InFlightShare.Claim(share, 30), new InFlightShare.Claim(new InFlightShare(), null)));
+
+        assertThat(guard.maxInFlight()).isEqualTo(100);
+        assertThat(guard.maxSharedInFlight()).isEqualTo(63);
     }
 
     @Test

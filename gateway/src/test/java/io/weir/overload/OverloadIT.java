@@ -44,8 +44,16 @@ import tools.jackson.databind.JsonNode;
  */
 class OverloadIT extends GatewayTests {
 
-    /** 95 % of the limit in flight. */
-    private static final int MAX_NORMAL = 19;
+    private static final int MAX_IN_FLIGHT = 100;
+
+    /** Places of each of the four backends: its equal part. */
+    private static final int GUARANTEED = 4;
+
+    /** 95 % of the places that no backend is guaranteed. */
+    private static final int MAX_SHARED_NORMAL = 80;
+
+    /** One busy backend alone uses nearly the whole pot. */
+    private static final int MAX_NORMAL = GUARANTEED + MAX_SHARED_NORMAL;
 
     /** With each of two or more event loops, more callers than requests are needed for a shedding. */
     private static final int MANY = 80;
@@ -56,7 +64,8 @@ class OverloadIT extends GatewayTests {
     static void start() {
         backend = TestBackend.healthy();
         gateway = TestGateway.setup()
-                .weir("overload: { max-in-flight: 20, target-event-loop-delay: 10ms, max-event-loop-delay: 250ms }")
+                .weir("overload: { max-in-flight: " + MAX_IN_FLIGHT
+                        + ", target-event-loop-delay: 10ms, max-event-loop-delay: 250ms }")
                 .weir("edge: { priority-header: X-Priority, trusted-proxies: [127.0.0.1] }")
                 .backend(
                         "orders",
@@ -65,9 +74,11 @@ class OverloadIT extends GatewayTests {
                         "bulkhead: { max-concurrent-calls: 16 }",
                         // A pause of an event loop must not end a connect.
                         "connection: { connect-timeout: 20s }")
-                .backend("others", backend.uri(), "deadline: 60s")
+                .backend("others", backend.uri(), "bulkhead: { max-concurrent-calls: 100 }")
+                .backend("hung", backend.uri(), "bulkhead: { max-concurrent-calls: 100 }")
                 .route("orders", "orders")
                 .route("others", "others", "fallback: { body: prepared }")
+                .route("hung", "hung")
                 .route("extras", "others", "priority: sheddable")
                 .start();
         time = new LoopTime(loops(), gateway.bean(OverloadSampler.class), gateway.bean(OverloadGuard.class));
@@ -93,24 +104,49 @@ class OverloadIT extends GatewayTests {
             answers.add(TestCaller.ask(gateway.port(), door.path("others", "fills" + i)));
         }
         await().until(() -> calls.inside() == MAX_NORMAL);
-        String path = door.path("orders", "too-much");
+        String path = door.path("others", "too-much");
 
         TestCaller.Answer refused = TestCaller.get(gateway.port(), path);
 
-        JsonNode line = assertRefused(gateway, door, "orders", path, refused, Reason.GATEWAY_OVERLOADED);
+        // No fallback applies: the gateway itself is overloaded, not the backend.
+        JsonNode line = assertRefused(gateway, door, "others", path, refused, Reason.GATEWAY_OVERLOADED);
         assertThat(line.path("attempts").asInt()).isZero();
         assertThat(gateway.bean(Engine.class).inFlight()).isEqualTo(MAX_NORMAL);
-        // No fallback applies: the gateway itself is overloaded, not the backend.
-        String prepared = door.path("others", "too-much");
-        assertRefused(
-                gateway, door, "others", prepared, TestCaller.get(gateway.port(), prepared), Reason.GATEWAY_OVERLOADED);
         assertThat(calls.calls()).isEqualTo(MAX_NORMAL);
 
         calls.release();
         answers.forEach(answer -> assertThat(answer.join().status()).isEqualTo(200));
         gateway.assertNothingHeld();
         assertThat(TestCaller.get(gateway.port(), path + "-after").status()).isEqualTo(200);
-        gateway.assertFed("orders", 1, 0, 0);
+        gateway.assertFed("others", MAX_NORMAL + 1, 0, 0);
+    }
+
+    /** Five times the pot; the healthy backend is the neighbour, whose share is an equal one. */
+    @Door.Any
+    void servesAHealthyBackendWhileOthersHangAndHoldAllThatTheyMay(Door door) throws Exception {
+        List<CompletableFuture<TestCaller.Answer>> answers = new ArrayList<>();
+        for (int i = 0; i < 5 * MAX_IN_FLIGHT; i++) {
+            String route = i % 2 == 0 ? "hung" : "others";
+            answers.add(TestCaller.ask(gateway.port(), door.path(route, "hangs" + i)));
+        }
+        int held = MAX_SHARED_NORMAL + 2 * GUARANTEED;
+        await().until(() -> answers.stream().filter(CompletableFuture::isDone).count() == answers.size() - held);
+        assertThat(gateway.bean(OverloadGuard.class).sharedInFlight()).isEqualTo(MAX_SHARED_NORMAL);
+
+        for (int i = 0; i < 20; i++) {
+            gateway.assertNeighbourUnharmed();
+        }
+        assertThat(calls.inside()).isEqualTo(held);
+
+        calls.release();
+        List<TestCaller.Answer> all =
+                answers.stream().map(CompletableFuture::join).toList();
+        assertThat(all).filteredOn(answer -> answer.status() == 200).hasSize(held);
+        all.stream()
+                .filter(answer -> answer.status() != 200)
+                .forEach(answer -> assertRefused(answer, Reason.GATEWAY_OVERLOADED));
+        gateway.assertNothingHeld();
+        assertThat(gateway.bean(OverloadGuard.class).sharedInFlight()).isZero();
     }
 
     @Door.Any

@@ -72,12 +72,6 @@ class OverloadSamplerTest {
     }
 
     @Test
-    void refusesAboveTheLimitInFlightOnEachLoop() {
-        assertThat(guard.refusesExchange(95, Priority.NORMAL)).isFalse();
-        assertThat(guard.refusesExchange(96, Priority.NORMAL)).isTrue();
-    }
-
-    @Test
     void servesTheOtherLoopsWhileOneIsStuckAndReportsIt() {
         sampler.startLoops();
         for (int i = 0; i < 49; i++) {
@@ -117,11 +111,13 @@ class OverloadSamplerTest {
         assertThat(guard.memoryPercent()).isEqualTo(91);
         assertThat(sampler.directPercent()).isEqualTo(91);
         assertThat(sampler.heapPercent()).isZero();
-        assertThat(guard.refusesExchange(1, Priority.CRITICAL)).isTrue();
+        assertThat(guard.refusesExchange(new InFlightShare(), Priority.CRITICAL))
+                .isTrue();
 
         direct.set(90);
         sampler.sample();
-        assertThat(guard.refusesExchange(1, Priority.CRITICAL)).isFalse();
+        assertThat(guard.refusesExchange(new InFlightShare(), Priority.CRITICAL))
+                .isFalse();
     }
 
     @Test

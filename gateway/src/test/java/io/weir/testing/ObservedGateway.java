@@ -25,6 +25,7 @@ import io.weir.health.Health;
 import io.weir.instance.ConnectionProperties;
 import io.weir.instance.Instance;
 import io.weir.instance.Instances;
+import io.weir.instance.InstancesInForce;
 import io.weir.instance.LoadBalancingProperties;
 import io.weir.instance.Pool;
 import io.weir.instance.UpstreamProtocol;
@@ -38,6 +39,7 @@ import io.weir.metrics.BackendMeters;
 import io.weir.metrics.MeterBook;
 import io.weir.metrics.Meters;
 import io.weir.outcome.Refusal;
+import io.weir.overload.InFlightShare;
 import io.weir.overload.OverloadGuard;
 import io.weir.overload.OverloadProperties;
 import io.weir.retry.RetryBudget;
@@ -62,6 +64,7 @@ public final class ObservedGateway implements AutoCloseable {
 
     public final AtomicLong clock = new AtomicLong(1_000_000_000_000L);
     public final Drain drain = new Drain();
+    public final InFlightShare share = new InFlightShare();
     public final OverloadGuard guard = new OverloadGuard(
             new OverloadProperties(100, Duration.ofMillis(10), Duration.ofMillis(100), Duration.ofMillis(250), 90));
     public final Engine engine = new Engine(
@@ -100,6 +103,7 @@ public final class ObservedGateway implements AutoCloseable {
                 bulkhead,
                 limit,
                 streams,
+                share,
                 100_000_000L,
                 health,
                 Instances.of(new Instance(URI.create("http://orders:8080"), pool, health)),
@@ -147,7 +151,17 @@ public final class ObservedGateway implements AutoCloseable {
                 new BitSet(),
                 Enforcement.FULL);
         return new Backend(
-                settings, bulkhead, limit, streams, null, instances, retryBudget, serviceTime, null, observer);
+                settings,
+                bulkhead,
+                limit,
+                streams,
+                null,
+                new InstancesInForce(instances),
+                retryBudget,
+                serviceTime,
+                null,
+                share,
+                observer);
     }
 
     public Route route(Backend backend, @Nullable Fallback fallback, RouteObserver observer) {

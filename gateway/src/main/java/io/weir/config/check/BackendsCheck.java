@@ -3,8 +3,10 @@ package io.weir.config.check;
 import io.weir.config.check.ValidValues.Entry;
 import io.weir.instance.LoadBalancingPolicy;
 import java.net.URI;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeSet;
@@ -21,6 +23,7 @@ final class BackendsCheck {
 
     private static final Pattern NAME = Pattern.compile("[a-z]([a-z0-9-]{0,61}[a-z0-9])?");
     private static final int LARGEST_PORT = 65_535;
+    private static final int ALL_PERCENT = 100;
     private static final int MAX_INSTANCES = 256;
     private static final String ONE_SOURCE = "one of uri, instances and discovery";
     private static final String EXAMPLE = "http://<host>:<port> or https://<host>:<port>";
@@ -55,8 +58,41 @@ final class BackendsCheck {
             checkLoadBalancing(path + ".load-balancing");
             validValues.explicit(path + ".connection.ssl-bundle").ifPresent(bundle -> checkSslBundle(path, bundle));
         });
+        checkGuaranteedShares(backends.keySet());
         EQUIVALENTS.forEach(
                 (module, equivalent) -> reportResilience4jProperties(module, equivalent, backends.keySet()));
+    }
+
+    /**
+     * The guaranteed shares fit into the limit of exchanges in flight. They may take all of it only if each
+     * backend has one: otherwise the others would have no place at all.
+     */
+    private void checkGuaranteedShares(Collection<String> backends) {
+        int sum = 0;
+        boolean hasOthers = false;
+        List<String> shares = new ArrayList<>();
+        Entry last = null;
+        for (String name : backends) {
+            Entry entry = validValues
+                    .explicit("weir.backends." + name + ".guaranteed-share")
+                    .orElse(null);
+            int percent = entry == null ? 0 : (Integer) entry.value();
+            if (percent == 0) {
+                hasOthers = true;
+            } else {
+                sum += percent;
+                shares.add(name + ' ' + percent);
+                last = entry;
+            }
+        }
+        if (last != null && (sum > ALL_PERCENT || (sum == ALL_PERCENT && hasOthers))) {
+            report(
+                    last,
+                    (hasOthers
+                                    ? "less than 100 percent with the other shares, since not all backends have one: "
+                                    : "at most 100 percent with the other shares: ")
+                            + String.join(", ", shares));
+        }
     }
 
     /** A backend has one source of addresses; a list of instances has different addresses. */

@@ -86,6 +86,7 @@ public final class Scenario {
                             "backends.*.bulkhead.enforce=false",
                             "backends.*.circuit-breaker.enforce=false",
                             "backends.*.deadline-enforce=false",
+                            "backends.*.guaranteed-share=0",
                             "overload.max-in-flight=50")),
             // The gateway sheds at the hard limit only, and then everything.
             entry("early-shedding", List.of("overload.target-event-loop-delay=250ms")),
