@@ -36,9 +36,10 @@ final class BackendHistory {
 
     private final long[] times = new long[LogBuckets.COUNT];
     /**
-     * The number of dispatched calls, the sum of their time left in microseconds, and the calls that ended.
+     * The number of dispatched calls, the sum of their time left in microseconds, the calls that ended, and
+     * the attempts: first and repeated ones.
      */
-    private final long[] dispatches = new long[3];
+    private final long[] dispatches = new long[5];
 
     private final SlidingWindow outcomesWindow;
     private final SlidingWindow totalTimes;
@@ -123,6 +124,8 @@ final class BackendHistory {
         // In microseconds, since a window stores the increase of a second as an int.
         dispatches[1] = (long) (meters.budgetLeftNanos() / NANOS_PER_MICRO);
         dispatches[2] = meters.served();
+        dispatches[3] = meters.firstAttempts();
+        dispatches[4] = meters.repeatedAttempts();
     }
 
     private long outcomesInWindow(IntPredicate wanted) {
@@ -149,6 +152,7 @@ final class BackendHistory {
                 counts,
                 percentiles(),
                 budgetLeftMillis(),
+                amplification(),
                 movement.isEmpty() ? null : movement);
     }
 
@@ -167,6 +171,11 @@ final class BackendHistory {
     private @Nullable Double budgetLeftMillis() {
         long calls = dispatchesWindow.sum()[0];
         return calls <= 0 ? null : Math.max(0, dispatchesWindow.sum()[1] / MICROS_PER_MILLI / calls);
+    }
+
+    private @Nullable Double amplification() {
+        long calls = dispatchesWindow.sum()[3];
+        return calls <= 0 ? null : (double) (calls + dispatchesWindow.sum()[4]) / calls;
     }
 
     /** The figures of the sparklines. */

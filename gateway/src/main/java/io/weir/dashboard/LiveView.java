@@ -64,6 +64,7 @@ record LiveView(
      * @param times durations of the exchanges that were not shed, from the request's head to the answer's
      *     last byte; null: none
      * @param budgetLeftMs mean time left of the deadline when calls got their permit; null: no calls
+     * @param amplification attempts for each call that was sent; null: no calls
      * @param limitChange why the limit in force changed in the last second, in a word of {@link
      *     LimitMovement}; null: it did not
      */
@@ -75,6 +76,7 @@ record LiveView(
             Map<String, Long> outcomes,
             @Nullable Percentiles times,
             @Nullable Double budgetLeftMs,
+            @Nullable Double amplification,
 
             @JsonInclude(JsonInclude.Include.NON_NULL) @Nullable
             String limitChange) {}

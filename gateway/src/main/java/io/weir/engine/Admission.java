@@ -117,6 +117,7 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
     HealthEvidence enterBackend(long now) {
         HealthEvidence evidence = entry.enter(permits.holdsCallPermit(), now);
         if (evidence != null) {
+            backend.observer().attempted(retried == null);
             permits.attemptStarts(now);
         }
         return evidence;

@@ -39,6 +39,13 @@ public interface BackendObserver {
      */
     void served(long backendNanos);
 
+    /**
+     * An attempt starts, also one that is a probe.
+     *
+     * @param isFirst whether it is the first one of its exchange with this backend
+     */
+    default void attempted(boolean isFirst) {}
+
     /** A call has taken a place in the compartment of streams in place of a permit. */
     default void movedToStreams(MoveReason reason) {}
 

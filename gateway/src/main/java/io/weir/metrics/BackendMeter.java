@@ -40,6 +40,11 @@ public enum BackendMeter implements Meters {
             timer("weir.service.time", "backend"),
             "Time of calls in the backend, all attempts together, without streams, and without the time of waiting"
                     + " for their callers."),
+    /** The load that repeated attempts add. */
+    ATTEMPTS(
+            counter("weir.attempts", "backend", "attempt"),
+            "Attempts to send a call to the backend, by attempt: first, or repeated. The first ones are the calls that"
+                    + " were not refused; all of them divided by these is the amplification."),
     /** Retries, and whether the budget allowed them. */
     RETRIES(
             counter("weir.retries", "backend", "verdict"),

@@ -62,6 +62,8 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
     private final Timer budgetLeft;
     private final Timer serviceTime;
     private final Map<MoveReason, Counter> callsMoved = new EnumMap<>(MoveReason.class);
+    private final Counter firstAttempts;
+    private final Counter repeatedAttempts;
     private final Counter retriesAllowed;
     private final Counter retriesDenied;
     // Concurrency: two threads that create the counter of a reason get the same one; the order of their
@@ -123,6 +125,8 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
         for (MoveReason reason : MoveReason.values()) {
             callsMoved.put(reason, scope.counter(BackendMeter.CALLS_MOVED, name, reason.word()));
         }
+        this.firstAttempts = scope.counter(BackendMeter.ATTEMPTS, name, "first");
+        this.repeatedAttempts = scope.counter(BackendMeter.ATTEMPTS, name, "repeated");
         this.retriesAllowed = scope.counter(BackendMeter.RETRIES, name, "allowed");
         this.retriesDenied = scope.counter(BackendMeter.RETRIES, name, "denied");
         scope.gauge(BackendMeter.PERMITS_USED, bulkhead::inUse, name);
@@ -252,6 +256,11 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
     }
 
     @Override
+    public void attempted(boolean isFirst) {
+        (isFirst ? firstAttempts : repeatedAttempts).increment();
+    }
+
+    @Override
     public void retried(boolean allowed) {
         (allowed ? retriesAllowed : retriesDenied).increment();
     }
@@ -320,6 +329,16 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
     /** Calls that have used a permit and ended, since the start. */
     public long served() {
         return serviceTime.count();
+    }
+
+    /** Attempts since the start: the first ones of their calls. */
+    public long firstAttempts() {
+        return (long) firstAttempts.count();
+    }
+
+    /** Attempts since the start: the repeated ones. */
+    public long repeatedAttempts() {
+        return (long) repeatedAttempts.count();
     }
 
     /** Calls that got a permit, since the start. */

@@ -69,7 +69,8 @@ export function createCard(name) {
     ['Queue wait', 'Mean time that calls waited for their permit'],
     ['Budget left', 'Mean time left of the deadline when calls got their permit'],
     ['Overdue', 'Calls in flight that have waited for stall-duration'],
-    ['Streams', 'Open streams and WebSockets, and their limit']]);
+    ['Streams', 'Open streams and WebSockets, and their limit'],
+    ['Attempts', 'Attempts for each call of the last ten seconds']]);
   node.append(htmlElement('div', { class: 'picture limit' },
     htmlElement('p', { title: 'Calls that the backend may work on at once (line), and calls in it (area)' }, 'Limit', limitNumber, limitKind),
     plot.node), reason, plot.list);
@@ -89,6 +90,9 @@ export function createCard(name) {
     instances, instancesIn, cells,
     plot, limitNumber, limitKind, limitReason: reason, trial, faults, openRoutes, changes, open, closed, release };
 }
+
+/** The alert WeirAmplification fires above it. */
+const MOST_ATTEMPTS = 1.2;
 
 const COLOURS = { calm: 'var(--answered)', warn: 'var(--shed)', bad: 'var(--failed)' };
 
@@ -186,6 +190,7 @@ export function drawCard(parts, backend, page) {
   setText(parts.rest[2], `${now.breaker.overdue}`);
   parts.rest[2].classList.toggle('warn', now.breaker.overdue > 0);
   setText(parts.rest[3], `${streams.active} of ${streams.limit}`);
+  drawAmplification(parts.rest[4], recent.amplification ?? 1);
   drawLimit(parts, now, figures, page.at);
   drawInstances(parts, now.instances);
   drawTrial(parts.trial, now.dryRun);
@@ -193,6 +198,14 @@ export function drawCard(parts, backend, page) {
   drawOpenRoutes(parts.openRoutes, now.openRoutes ?? []);
   drawChanges(parts.changes, now.changes);
   drawActions(parts, now.breaker);
+}
+
+/** Shows how many attempts a call makes, unless it is one. */
+function drawAmplification(value, attempts) {
+  const shown = attempts.toFixed(2);
+  value.parentNode.hidden = shown === '1.00';
+  setText(value, `${shown} a call`);
+  value.classList.toggle('warn', attempts > MOST_ATTEMPTS);
 }
 
 /** Draws the graphs of a card. */

@@ -42,6 +42,6 @@ class BackendSummaryTest {
 
     private static LiveView.BackendSnapshot snapshot(TestViews now, Severity trouble, Map<String, Long> outcomes) {
         return new LiveView.BackendSnapshot(
-                "orders", trouble, new LiveView.Recent(0, 0, 0, 0, outcomes, null, null, null), now.view());
+                "orders", trouble, new LiveView.Recent(0, 0, 0, 0, outcomes, null, null, null, null), now.view());
     }
 }

@@ -116,6 +116,7 @@ class DashboardIT {
             assertThat(recent.at("/times/p995Ms").asDouble())
                     .isGreaterThanOrEqualTo(recent.at("/times/p50Ms").asDouble());
             assertThat(recent.at("/budgetLeftMs").asDouble()).isBetween(0.001, 30_000.0);
+            assertThat(recent.at("/amplification").asDouble()).isEqualTo(1);
         }
     }
 

@@ -97,6 +97,7 @@ final class SampleBackends {
                         outcomes,
                         new LiveView.Percentiles(31, 47 + rate, 80 + rate, 93 + rate),
                         750.,
+                        1 + trouble,
                         limitChange),
                 now);
     }

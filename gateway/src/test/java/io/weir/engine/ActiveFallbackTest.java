@@ -69,6 +69,8 @@ class ActiveFallbackTest {
         assertThat(fixture.routeLimit.inUse()).isZero();
         assertThat(fixture.otherBulkhead.inUse()).isOne();
         assertThat(fixture.fallback().limit().inUse()).isOne();
+        // Each is the first one with its backend.
+        assertThat(fixture.observer.attempted).containsExactly(true, true);
         fixture.finish();
 
         fixture.assertEndedCleanly();

@@ -31,6 +31,18 @@ class BackoffTest {
     }
 
     @Test
+    void theNextAttemptIsARepeatedOne() {
+        fixture.withRetry().start();
+        fixture.attempt().fails();
+        assertThat(fixture.observer.attempted).containsExactly(true);
+        fixture.advance(ExchangeFixture.BACKOFF);
+        assertThat(fixture.observer.attempted).containsExactly(true, false);
+
+        fixture.finish();
+        fixture.assertEndedCleanly();
+    }
+
+    @Test
     void queuesTheNextAttempt() {
         fixture.withRetry().start();
         fixture.attempt().fails();

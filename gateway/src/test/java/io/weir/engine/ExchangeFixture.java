@@ -714,6 +714,8 @@ final class ExchangeFixture {
         final List<Duration> served = new ArrayList<>();
         final List<Priority> dispatched = new ArrayList<>();
         final List<MoveReason> moved = new ArrayList<>();
+        /** Whether each attempt was the first one of its exchange with the backend. */
+        final List<Boolean> attempted = new ArrayList<>();
 
         @Override
         public void dispatched(Priority priority, long queueNanos, long leftNanos) {
@@ -723,6 +725,11 @@ final class ExchangeFixture {
         @Override
         public void served(long backendNanos) {
             served.add(Duration.ofNanos(backendNanos));
+        }
+
+        @Override
+        public void attempted(boolean isFirst) {
+            attempted.add(isFirst);
         }
 
         @Override

@@ -66,6 +66,18 @@ class BackendMetersTest {
     }
 
     @Test
+    void countsAttempts() {
+        meters.attempted(true);
+        meters.attempted(true);
+        meters.attempted(false);
+
+        assertThat(value(BackendMeter.ATTEMPTS, "attempt", "first")).isEqualTo(2);
+        assertThat(value(BackendMeter.ATTEMPTS, "attempt", "repeated")).isEqualTo(1);
+        assertThat(meters.firstAttempts()).isEqualTo(2);
+        assertThat(meters.repeatedAttempts()).isEqualTo(1);
+    }
+
+    @Test
     void showsThePresentStateOfTheCompartment() {
         fixture.bulkhead.tryAcquire();
         fixture.bulkhead.tryAcquire();

@@ -82,6 +82,7 @@ class MetersTest {
         Stream.of(Priority.values()).forEach(priority -> words.add(priority.word()));
         words.addAll(Set.of("orders", "orders-route", "compiled", "general", "none"));
         words.addAll(Set.of("allowed", "denied", "acquired", "idle", "direct", "heap"));
+        words.addAll(Set.of("first", "repeated"));
         words.addAll(Set.of("applied", "unchanged", "refused"));
         words.addAll(Set.of("edge", "key", "ssl"));
         words.addAll(Set.of("corp", "cached", "verified", "fetched", "partial"));
