@@ -97,7 +97,7 @@ public final class CertificateWatch implements AutoCloseable {
             } else if (bundle.refusal != null) {
                 bundle.refusal = null;
                 meters.restored(bundle.source.name());
-                log.info("The files of SSL bundle {} contain the pair in use again", bundle.source.name());
+                log.warn("The files of SSL bundle {} contain the pair in use again", bundle.source.name());
             }
         } catch (RuntimeException e) {
             log.error("SSL bundle {} could not be compared with its files", bundle.source.name(), e);

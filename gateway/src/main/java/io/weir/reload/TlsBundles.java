@@ -1,11 +1,10 @@
 package io.weir.reload;
 
+import io.weir.config.check.TlsMaterial;
+import io.weir.config.check.TlsMaterial.Finding;
 import io.weir.metrics.CertificateMeters;
-import io.weir.reload.TlsMaterial.Finding;
 import java.time.InstantSource;
 import java.util.List;
-import java.util.stream.Collectors;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.boot.ssl.DefaultSslBundleRegistry;
@@ -49,13 +48,13 @@ public final class TlsBundles extends DefaultSslBundleRegistry {
      * @throws IllegalStateException if no handshake can succeed with the material
      */
     public void show(String name, SslBundle bundle) {
-        TlsMaterial material = material(bundle);
+        TlsMaterial material = TlsMaterial.of(bundle);
         List<Finding> findings = material.findings(clock.instant());
         if (findings.stream().anyMatch(Finding::isFatal)) {
-            throw new IllegalStateException("SSL bundle " + name + ": " + text(findings));
+            throw new IllegalStateException("SSL bundle " + name + ": " + TlsMaterial.text(findings));
         }
         if (!findings.isEmpty()) {
-            log.error("SSL bundle {} is used, but peers may reject it: {}", name, text(findings));
+            log.error("SSL bundle {} is used, but peers may reject it: {}", name, TlsMaterial.text(findings));
         }
         show(name, material);
     }
@@ -67,10 +66,10 @@ public final class TlsBundles extends DefaultSslBundleRegistry {
      */
     @Override
     public void updateBundle(String name, SslBundle bundle) {
-        TlsMaterial material = material(bundle);
+        TlsMaterial material = TlsMaterial.of(bundle);
         List<Finding> findings = material.findings(clock.instant());
         if (!findings.isEmpty()) {
-            throw new IllegalStateException(text(findings));
+            throw new IllegalStateException(TlsMaterial.text(findings));
         }
         // A failure must occur before the present bundle is replaced.
         bundle.createSslContext();
@@ -84,20 +83,5 @@ public final class TlsBundles extends DefaultSslBundleRegistry {
                 material.expiries().stream()
                         .map(expiry -> new CertificateMeters.Expiry(expiry.store(), expiry.certificate(), expiry.at()))
                         .toList());
-    }
-
-    private static TlsMaterial material(SslBundle bundle) {
-        @Nullable String ownPassword = bundle.getKey().getPassword();
-        @Nullable
-        String password = ownPassword != null ? ownPassword : bundle.getStores().getKeyStorePassword();
-        return new TlsMaterial(
-                bundle.getStores().getKeyStore(),
-                password == null ? null : password.toCharArray(),
-                bundle.getKey().getAlias(),
-                bundle.getStores().getTrustStore());
-    }
-
-    private static String text(List<Finding> findings) {
-        return findings.stream().map(Finding::text).distinct().collect(Collectors.joining("; "));
     }
 }

@@ -21,7 +21,9 @@ import org.jspecify.annotations.Nullable;
  */
 final class BackendsCheck {
 
-    private static final Pattern NAME = Pattern.compile("[a-z]([a-z0-9-]{0,61}[a-z0-9])?");
+    static final String UNKNOWN_BUNDLE = "unknown: no spring.ssl.bundle.jks or spring.ssl.bundle.pem has this name";
+
+    static final Pattern NAME = Pattern.compile("[a-z]([a-z0-9-]{0,61}[a-z0-9])?");
     private static final int LARGEST_PORT = 65_535;
     private static final int ALL_PERCENT = 100;
     private static final int MAX_INSTANCES = 256;
@@ -201,7 +203,7 @@ final class BackendsCheck {
                     bundle.location(),
                     bundle.path(),
                     bundle.text(),
-                    "unknown: no spring.ssl.bundle.jks or spring.ssl.bundle.pem has this name",
+                    UNKNOWN_BUNDLE,
                     PropertyNames.nearest(String.valueOf(bundle.value()), bundles)));
         }
     }

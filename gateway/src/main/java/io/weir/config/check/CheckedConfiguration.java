@@ -43,6 +43,11 @@ public final class CheckedConfiguration {
         return loaded;
     }
 
+    /** The problems of the configuration, those of its certificates included. */
+    ValidationReport report() {
+        return snapshot.report().withCertificates(loaded.sources());
+    }
+
     /** The configuration with its problems. */
     public ConfigurationSnapshot snapshot() {
         return snapshot;

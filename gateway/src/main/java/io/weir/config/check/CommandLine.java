@@ -28,7 +28,8 @@ public final class CommandLine {
               FILE               configuration: YAML (.yml, .yaml) or .properties; later files override earlier ones
               --validate         check each file separately, without starting; warn of parts without effect
               --without-environment
-                                 with --validate: only warn of placeholders without a value, such as tokens in CI
+                                 with --validate: only warn of placeholders without a value and of
+                                 certificates without a file, such as in CI
               --version          print the version
               --help, -h         print this
               --debug, --trace   log more
@@ -180,7 +181,7 @@ public final class CommandLine {
         ValidationReport report;
         if (missing.isEmpty()) {
             checked = CheckedConfiguration.read(springArguments());
-            report = checked.snapshot().report();
+            report = checked.report();
         } else {
             report = ValidationReport.of(missing);
         }

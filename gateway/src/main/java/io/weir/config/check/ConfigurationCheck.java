@@ -45,11 +45,13 @@ public final class ConfigurationCheck {
     private ConfigurationCheck() {}
 
     /**
-     * Checks the configuration of a start with these arguments: files, environment variables and the
-     * arguments.
+     * Checks the configuration of a start with these arguments: files, environment variables, the arguments,
+     * and certificates.
      */
     static CheckResult resultOf(String... arguments) {
-        return check(ConfigurationSources.read(arguments));
+        ConfigurationSources sources = ConfigurationSources.read(arguments);
+        CheckResult result = check(sources);
+        return new CheckResult(result.report().withCertificates(sources), result.validValues(), result.warnings());
     }
 
     /**

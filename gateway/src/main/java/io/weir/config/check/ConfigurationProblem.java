@@ -21,6 +21,9 @@ public record ConfigurationProblem(
         String why,
         @Nullable String nearest) implements Comparable<ConfigurationProblem> {
 
+    /** The first words of the problem of a certificate's file that does not exist. */
+    static final String NO_SUCH_FILE = "no such file: ";
+
     private static final String PLACEHOLDER = "the placeholder";
     private static final String WITHOUT_VALUE = " has no value";
     private static final int LONGEST_VALUE = 120;
@@ -57,9 +60,9 @@ public record ConfigurationProblem(
         return of(setting.location(), setting.path(), text, which + WITHOUT_VALUE);
     }
 
-    /** Whether the problem is a placeholder without a value, which another environment may have. */
+    /** Whether another environment may have what is missing: a placeholder's value, or a file of TLS. */
     boolean isUnresolved() {
-        return why.startsWith(PLACEHOLDER) && why.endsWith(WITHOUT_VALUE);
+        return why.startsWith(NO_SUCH_FILE) || (why.startsWith(PLACEHOLDER) && why.endsWith(WITHOUT_VALUE));
     }
 
     private static String oneLine(String value) {

@@ -19,13 +19,16 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.springframework.boot.convert.ApplicationConversionService;
 import org.springframework.boot.convert.DurationStyle;
+import org.springframework.boot.logging.LogLevel;
 import org.springframework.core.convert.ConversionException;
 import org.springframework.core.env.Environment;
 
 /**
  * Checks the rules for the whole gateway that annotations cannot express: networks, the PROXY protocol, the
- * DNS server, the management port, the period of certificates, and placeholders without a value.
+ * DNS server, the management port, the period of certificates, levels of the log, and placeholders without a
+ * value.
  */
 final class GatewayCheck {
 
@@ -42,6 +45,8 @@ final class GatewayCheck {
     private static final int MAX_PORT = 65_535;
     private static final String FORWARD_HEADERS = "server.forward-headers-strategy";
     private static final String NO_STRATEGY = "none";
+    private static final String LOG_LEVEL = "logging.level";
+    private static final String LOG_LEVELS = "for each logger trace, debug, info, warn, error, fatal or off";
     private static final String TARGET_DELAY = "weir.overload.target-event-loop-delay";
     private static final String MAX_DELAY = "weir.overload.max-event-loop-delay";
     private static final String OVERLOAD_INTERVAL = "weir.overload.interval";
@@ -53,7 +58,7 @@ final class GatewayCheck {
      * ${}} literally.
      */
     private static final Pattern READ_AT_STARTUP = Pattern.compile(
-            "(spring\\.(?!cloud\\.gateway\\.server\\.webflux\\.(routes|default-?filters)|config\\.)|server\\.|management\\.server\\.).*",
+            "(spring\\.(?!cloud\\.gateway\\.server\\.webflux\\.(routes|default-?filters)|config\\.)|logging\\.level\\.|server\\.|management\\.server\\.).*",
             Pattern.CASE_INSENSITIVE);
     /** The format of error messages from other packages: property, value, expected value. */
     private static final Pattern SENTENCE = Pattern.compile("([^:]+): (.*) \\((expected: .*)\\)");
@@ -91,6 +96,31 @@ final class GatewayCheck {
         // -1 switches the management port off.
         checkPort(MANAGEMENT_PORT, -1);
         checkManagementPort();
+        checkLogLevels();
+    }
+
+    /** Spring Boot ends a start with a stack trace for any other word. */
+    private void checkLogLevels() {
+        RawTree.at(root, LOG_LEVEL).stream()
+                .flatMap(RawTree::leaves)
+                .flatMap(leaf -> RawTree.effective(List.of(leaf)).stream())
+                .filter(setting -> unresolved(setting).isEmpty() && !isLogLevel(setting))
+                .forEach(setting -> problems.accept(
+                        ConfigurationProblem.expected(setting.location(), setting.path(), setting.text(), LOG_LEVELS)));
+    }
+
+    private boolean isLogLevel(Setting setting) {
+        if (PropertyNames.uniform(setting.path()).equals(LOG_LEVEL)) {
+            return false;
+        }
+        try {
+            // Takes false too, as which YAML reads off.
+            var _ = ApplicationConversionService.getSharedInstance()
+                    .convert(environment.resolvePlaceholders(setting.text()), LogLevel.class);
+            return true;
+        } catch (ConversionException e) {
+            return false;
+        }
     }
 
     /** The order of the delays at which the gateway begins to refuse requests, and refuses all. */

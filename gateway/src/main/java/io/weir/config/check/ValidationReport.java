@@ -1,5 +1,6 @@
 package io.weir.config.check;
 
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.stream.Collectors;
@@ -22,7 +23,17 @@ public record ValidationReport(List<ConfigurationProblem> problems, int backends
         return new ValidationReport(List.copyOf(problems), 0, 0);
     }
 
-    /** The report without placeholders that have no value. */
+    /** The report with the problems of certificates. */
+    ValidationReport withCertificates(ConfigurationSources sources) {
+        if (!sources.areReadable()) {
+            return this;
+        }
+        List<ConfigurationProblem> all = new ArrayList<>(problems);
+        new CertificatesCheck(sources.environment(), sources.rawTree(), all::add).check();
+        return new ValidationReport(all, backends, routes);
+    }
+
+    /** The report without what another environment may have. */
     ValidationReport withoutUnresolved() {
         return new ValidationReport(
                 problems.stream().filter(problem -> !problem.isUnresolved()).toList(), backends, routes);

@@ -38,6 +38,8 @@
  *   <li>{@link io.weir.config.check.SpringPropertiesCheck} compares the names of Spring's properties with the
  *       metadata in the jars ({@link io.weir.config.check.SpringPropertyNames}), which the first check of a
  *       process reads: about 25 files with 1300 names.
+ *   <li>{@link io.weir.config.check.CertificatesCheck} reads certificates and keys as a start does, before a
+ *       start and with {@code --validate} only.
  *   <li>{@link io.weir.config.check.ConfigurationReader} does the first step for a running gateway. If only
  *       backends, routes and default filters have changed, {@link io.weir.config.check.LoadedConfiguration}
  *       parses only the changed files and keeps all other sources, because Spring Boot's loading does not
@@ -102,8 +104,8 @@
  * <ul>
  *   <li>An unknown name in an environment variable is not reported, because Kubernetes sets variables such as
  *       {@code WEIR_PORT} for a service named {@code weir}. Values in variables are checked.
- *   <li>Of Spring's properties only the names are checked. An unknown name below {@code spring.} is reported
- *       only if it resembles a known one, because Spring reads some properties that have no metadata.
+ *   <li>Of most of Spring's properties only the names are checked. An unknown name below {@code spring.} is
+ *       reported only if it resembles a known one, because Spring reads some properties without metadata.
  *   <li>Only the active documents of a file with profiles are checked.
  *   <li>A value that another source overrides is not checked; its name is.
  *   <li>A filter of an extension that needs a bean of a running gateway is checked at the start only.

@@ -1,4 +1,4 @@
-package io.weir.reload;
+package io.weir.config.check;
 
 import java.security.GeneralSecurityException;
 import java.security.InvalidKeyException;
@@ -18,7 +18,9 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.Objects;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
+import org.springframework.boot.ssl.SslBundle;
 
 /**
  * Decides whether the keys and certificates of an SSL bundle can be used.
@@ -29,7 +31,7 @@ import org.jspecify.annotations.Nullable;
  * peers sort it. Single trusted authorities may have expired, as is usual in bundles of authorities; but at
  * least one of them must be valid.
  */
-final class TlsMaterial {
+public final class TlsMaterial {
 
     private static final byte[] SAMPLE = new byte[64];
 
@@ -54,13 +56,30 @@ final class TlsMaterial {
         this.trusted = trusted;
     }
 
+    /** The material of a bundle. */
+    public static TlsMaterial of(SslBundle bundle) {
+        @Nullable String ownPassword = bundle.getKey().getPassword();
+        @Nullable
+        String password = ownPassword != null ? ownPassword : bundle.getStores().getKeyStorePassword();
+        return new TlsMaterial(
+                bundle.getStores().getKeyStore(),
+                password == null ? null : password.toCharArray(),
+                bundle.getKey().getAlias(),
+                bundle.getStores().getTrustStore());
+    }
+
+    /** The reasons in one text. */
+    public static String text(List<Finding> findings) {
+        return findings.stream().map(Finding::text).distinct().collect(Collectors.joining("; "));
+    }
+
     /**
      * A reason not to use the material.
      *
      * @param isFatal whether every handshake would fail, even with peers that do not verify certificates
      * @param text the reason, for the log
      */
-    record Finding(boolean isFatal, String text) {}
+    public record Finding(boolean isFatal, String text) {}
 
     /**
      * The end of the validity of an entry.
@@ -69,10 +88,10 @@ final class TlsMaterial {
      * @param certificate the alias of the entry
      * @param at the end of the validity of the certificate of its chain that expires first
      */
-    record Expiry(String store, String certificate, Instant at) {}
+    public record Expiry(String store, String certificate, Instant at) {}
 
     /** The reasons not to use the material; empty if it is usable. */
-    List<Finding> findings(Instant now) {
+    public List<Finding> findings(Instant now) {
         List<Finding> findings = new ArrayList<>();
         try {
             if (keys != null) {
@@ -196,7 +215,7 @@ final class TlsMaterial {
     }
 
     /** The end of the validity of each entry. */
-    List<Expiry> expiries() {
+    public List<Expiry> expiries() {
         List<Expiry> expiries = new ArrayList<>();
         try {
             if (keys != null) {

@@ -1,12 +1,12 @@
-package io.weir.reload;
+package io.weir.config.check;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.netty.pkitesting.CertificateBuilder;
 import io.netty.pkitesting.CertificateBuilder.Algorithm;
 import io.netty.pkitesting.X509Bundle;
-import io.weir.reload.TlsMaterial.Expiry;
-import io.weir.reload.TlsMaterial.Finding;
+import io.weir.config.check.TlsMaterial.Expiry;
+import io.weir.config.check.TlsMaterial.Finding;
 import java.security.KeyStore;
 import java.security.PrivateKey;
 import java.security.cert.X509Certificate;

@@ -1,0 +1,245 @@
+package io.weir.config.check;
+
+import io.weir.config.check.RawTree.Setting;
+import io.weir.config.check.TlsMaterial.Finding;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.security.KeyStore;
+import java.time.Instant;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.function.BinaryOperator;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.autoconfigure.ssl.JksSslBundleProperties;
+import org.springframework.boot.autoconfigure.ssl.PemSslBundleProperties;
+import org.springframework.boot.autoconfigure.ssl.PropertiesSslBundle;
+import org.springframework.boot.context.properties.bind.BindException;
+import org.springframework.boot.context.properties.bind.Bindable;
+import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.boot.context.properties.source.ConfigurationPropertyName;
+import org.springframework.boot.io.ApplicationResourceLoader;
+import org.springframework.boot.ssl.SslBundle;
+import org.springframework.boot.ssl.pem.PemContent;
+import org.springframework.boot.web.server.Ssl;
+import org.springframework.boot.web.server.WebServerSslBundle;
+import org.springframework.core.NestedExceptionUtils;
+import org.springframework.core.env.Environment;
+import org.springframework.core.io.Resource;
+import org.springframework.core.io.ResourceLoader;
+
+/**
+ * Reads the certificates and keys that a start reads, and checks the names of the servers' SSL bundles.
+ *
+ * <p>Only before a start and with {@code --validate}: while the gateway runs, its watch decides about new
+ * files, and a rotation that is half done must not refuse a reload.
+ */
+final class CertificatesCheck {
+
+    private static final String BUNDLES = "spring.ssl.bundle.";
+    private static final String BUNDLE = "bundle";
+    private static final Set<String> MATERIAL = Set.of("certificate", "keystore", "keystoretype");
+    private static final List<String> SERVERS = List.of("server.ssl", "management.server.ssl");
+    private static final String CERTIFICATES = "certificates in PEM";
+    private static final String PRIVATE_KEY = "a private key in PEM, with its password if it is encrypted";
+    private static final String STORE = "a key store with its type and password";
+
+    /** The properties that name a file, in uniform spelling, and what the file must contain. */
+    private static final Map<String, String> CONTENTS = Map.of(
+            "certificate", CERTIFICATES,
+            "trustcertificate", CERTIFICATES,
+            "privatekey", PRIVATE_KEY,
+            "certificateprivatekey", PRIVATE_KEY,
+            "trustcertificateprivatekey", PRIVATE_KEY,
+            "location", STORE,
+            "keystore", STORE,
+            "truststore", STORE);
+
+    private final Environment environment;
+    private final RawTree root;
+    private final Consumer<ConfigurationProblem> problems;
+    private final ResourceLoader loader = ApplicationResourceLoader.get();
+
+    CertificatesCheck(Environment environment, RawTree root, Consumer<ConfigurationProblem> problems) {
+        this.environment = environment;
+        this.root = root;
+        this.problems = problems;
+    }
+
+    void check() {
+        bundles("pem")
+                .forEach(node ->
+                        check(node, () -> PropertiesSslBundle.get(bound(node, PemSslBundleProperties.class), loader)));
+        bundles("jks")
+                .forEach(node ->
+                        check(node, () -> PropertiesSslBundle.get(bound(node, JksSslBundleProperties.class), loader)));
+        SERVERS.stream()
+                .flatMap(server -> RawTree.at(root, server).stream().limit(1))
+                .filter(server -> !settings(server, Set.of("enabled")).stream()
+                        .anyMatch(enabled -> text(enabled).equalsIgnoreCase("false")))
+                .forEach(this::checkServer);
+    }
+
+    private Stream<RawTree> bundles(String kind) {
+        return RawTree.at(root, BUNDLES + kind).stream().flatMap(RawTree::children);
+    }
+
+    private void checkServer(RawTree server) {
+        // An extension may register bundles of its own.
+        if (ExtensionJars.installed().isEmpty()) {
+            settings(server, Set.of(BUNDLE)).forEach(this::checkName);
+        }
+        if (RawTree.find(List.of(server), BUNDLE).isEmpty()) {
+            if (settings(server, MATERIAL).isEmpty()) {
+                problems.accept(ConfigurationProblem.expected(
+                        server.location(), server.path(), null, "also bundle, certificate or key-store"));
+                return;
+            }
+            check(server, () -> WebServerSslBundle.get(bound(server, Ssl.class)));
+        }
+    }
+
+    private void checkName(Setting setting) {
+        List<String> names = Stream.of("pem", "jks")
+                .flatMap(this::bundles)
+                .map(RawTree::name)
+                .toList();
+        if (!isUnresolved(setting) && !names.contains(text(setting))) {
+            problems.accept(new ConfigurationProblem(
+                    setting.location(),
+                    setting.path(),
+                    setting.text(),
+                    BackendsCheck.UNKNOWN_BUNDLE,
+                    PropertyNames.nearest(text(setting), names)));
+        }
+    }
+
+    private void check(RawTree node, Supplier<SslBundle> reader) {
+        List<Setting> files = settings(node, CONTENTS.keySet());
+        if (node.allSettings().anyMatch(this::isUnresolved)
+                || files.stream().filter(this::isUnusable).count() > 0) {
+            return;
+        }
+        try {
+            SslBundle bundle = reader.get();
+            if (isLoaded(bundle.getStores()::getKeyStore, files, false)
+                    && isLoaded(bundle.getStores()::getTrustStore, files, true)) {
+                List<Finding> fatal = TlsMaterial.of(bundle).findings(Instant.now()).stream()
+                        .filter(Finding::isFatal)
+                        .toList();
+                if (!fatal.isEmpty()) {
+                    report(files.getFirst(), TlsMaterial.text(fatal));
+                }
+            }
+        } catch (BindException e) {
+            problems.accept(ConfigurationProblem.of(node.location(), node.path(), null, SpringErrorText.of(e)));
+        } catch (RuntimeException e) {
+            if (files.size() == 1
+                    && STORE.equals(CONTENTS.get(lastElement(files.getFirst().path())))) {
+                report(files.getFirst(), cause(e) + "; expected: " + STORE);
+                return;
+            }
+            problems.accept(ConfigurationProblem.expected(
+                    node.location(), node.path(), null, "certificates and keys that can be read: " + cause(e)));
+        }
+    }
+
+    /** Whether a single file is missing, or is not the PEM that its property needs. */
+    private boolean isUnusable(Setting file) {
+        String where = text(file);
+        String expected = "; expected: " + CONTENTS.get(lastElement(file.path()));
+        if (PemContent.isPresentInText(where)) {
+            return isOtherPem(file, where, "", expected);
+        }
+        Resource resource = loader.getResource(where);
+        if (!resource.exists()) {
+            return report(file, ConfigurationProblem.NO_SUCH_FILE + where + expected);
+        }
+        try {
+            byte[] content = resource.getContentAsByteArray();
+            return isOtherPem(file, new String(content, StandardCharsets.ISO_8859_1), where + ": ", expected);
+        } catch (IOException e) {
+            return report(file, "not readable: " + where + expected);
+        }
+    }
+
+    private boolean isOtherPem(Setting file, String content, String where, String expected) {
+        try {
+            PemContent pem = PemContent.of(content);
+            if (expected.endsWith(CERTIFICATES)) {
+                pem.getCertificates();
+            } else if (expected.endsWith(PRIVATE_KEY)) {
+                pem.getPrivateKey(environment.getProperty(file.path() + "-password"));
+            }
+            return false;
+        } catch (RuntimeException e) {
+            return report(file, where + cause(e) + expected);
+        }
+    }
+
+    /** Whether a store can be read, if there is one. */
+    private boolean isLoaded(Supplier<@Nullable KeyStore> store, List<Setting> files, boolean isTrust) {
+        try {
+            var _ = store.get();
+            return true;
+        } catch (RuntimeException e) {
+            Setting file = files.stream()
+                    .filter(one -> PropertyNames.uniform(one.path()).contains("trust") == isTrust)
+                    .findFirst()
+                    .orElse(null);
+            if (file == null) {
+                throw e;
+            }
+            return !report(file, cause(e) + "; expected: " + CONTENTS.get(lastElement(file.path())));
+        }
+    }
+
+    private boolean report(Setting setting, String why) {
+        problems.accept(ConfigurationProblem.of(setting.location(), setting.path(), null, why));
+        return true;
+    }
+
+    private static String cause(RuntimeException failure) {
+        Throwable root = NestedExceptionUtils.getMostSpecificCause(failure);
+        return root.getMessage() == null ? root.getClass().getSimpleName() : root.getMessage();
+    }
+
+    /** The settings in force of the properties with these names, below a node. */
+    private static List<Setting> settings(RawTree node, Set<String> names) {
+        Map<String, Setting> settings = new TreeMap<>();
+        node.leaves()
+                .flatMap(leaf -> leaf.settings().stream())
+                .filter(setting -> names.contains(lastElement(setting.path())))
+                .forEach(setting -> settings.merge(
+                        PropertyNames.uniform(setting.path()),
+                        setting,
+                        BinaryOperator.minBy(Comparator.comparingInt(Setting::precedence))));
+        return settings.values().stream()
+                .filter(setting -> !setting.text().isBlank())
+                .toList();
+    }
+
+    /** In uniform spelling. */
+    private static String lastElement(String path) {
+        return PropertyNames.uniform(path.substring(path.lastIndexOf('.') + 1));
+    }
+
+    private <T> T bound(RawTree node, Class<T> type) {
+        return Binder.get(environment)
+                .bindOrCreate(ConfigurationPropertyName.adapt(node.path(), '.').toString(), Bindable.of(type));
+    }
+
+    private String text(Setting setting) {
+        return environment.resolvePlaceholders(setting.text());
+    }
+
+    /** GatewayCheck reports a placeholder without a value. */
+    private boolean isUnresolved(Setting setting) {
+        return text(setting).contains("${");
+    }
+}
