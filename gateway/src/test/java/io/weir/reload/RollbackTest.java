@@ -208,6 +208,29 @@ class RollbackTest {
     }
 
     @Test
+    void takesARollbackFromABrokenFileBackAndLosesNoEdit() throws Exception {
+        write(5);
+        String broken = yaml(5).replace("uri:", "ury:");
+        Files.writeString(file, broken);
+        assertThat(weir("rollback").exitCode()).isZero();
+
+        Result second = weir("rollback");
+
+        assertThat(second.exitCode()).as(second.out()).isEqualTo(1);
+        assertThat(second.out()).contains("put back the files that the last rollback replaced", "orders.ury: http");
+        assertThat(file).hasContent(broken);
+        assertThat(directory.resolve("weir.yml.rolled-back")).hasContent(yaml(5));
+        assertThat(limit()).isEqualTo(5);
+
+        assertThat(weir("rollback").exitCode()).isZero();
+        assertThat(file).hasContent(yaml(5));
+        assertThat(directory.resolve("weir.yml.rolled-back")).hasContent(broken);
+        Files.writeString(file, yaml(6));
+        assertThat(weir("rollback").exitCode()).isZero();
+        assertThat(file).hasContent(yaml(5));
+    }
+
+    @Test
     void putsTheConfigurationWithAHashBack() throws Exception {
         String first = configuration.state().hash();
         write(5);
