@@ -25,6 +25,9 @@ final class RawTreeReader {
     private static final Set<String> SKIPPED =
             Set.of("configurationProperties", StandardEnvironment.SYSTEM_ENVIRONMENT_PROPERTY_SOURCE_NAME);
 
+    /** The names of properties that nothing reads: a user's own, for YAML's anchors. */
+    private static final String OWN = "x-";
+
     /** The location of command line arguments. */
     static final String COMMAND_LINE = "command line";
 
@@ -52,7 +55,7 @@ final class RawTreeReader {
         YamlFile yaml = yamlOf(source);
         for (String name : source.getPropertyNames()) {
             Object value = source.getProperty(name);
-            if (value != null) {
+            if (value != null && !name.startsWith(OWN)) {
                 root.add(setting(source, yaml, name, value));
             }
         }

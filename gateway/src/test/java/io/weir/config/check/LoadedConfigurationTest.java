@@ -29,9 +29,10 @@ import org.springframework.core.io.FileSystemResource;
 class LoadedConfigurationTest {
 
     private static final String YAML = """
+            x-defaults: &defaults { deadline: 1s }
             weir:
               backends:
-                orders: { uri: "http://localhost:1", deadline: 1s }
+                orders: { <<: *defaults, uri: "http://localhost:1" }
             spring.cloud.gateway.server.webflux:
               default-filters: ["AddRequestHeader=X-A, 1"]
               routes:
@@ -85,7 +86,7 @@ class LoadedConfigurationTest {
     @CsvSource({
         "deadline: 1s, deadline: 2s",
         "deadline: 1s, dead-line: 2s",
-        "', deadline: 1s', ''",
+        "'<<: *defaults, ', ''",
         "'    orders:', '    stock: { uri: \"http://localhost:2\" }\n    orders:'",
         "'  backends:', '# a line more\n  backends:'",
         "/orders/**, /v2/orders/**",
