@@ -2,6 +2,7 @@ package io.weir.config.check;
 
 import io.weir.config.check.RawTree.Setting;
 import java.util.Optional;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.source.ConfigurationProperty;
 import org.springframework.boot.context.properties.source.ConfigurationPropertyName;
@@ -49,6 +50,20 @@ final class EnvironmentVariables {
                 setting(name).ifPresent(root::add);
             }
         }
+    }
+
+    /**
+     * The configured name that a variable's name means: MYSHOP means my-shop, since a variable has no dashes.
+     *
+     * @param configured the names outside variables
+     */
+    static String meantName(String name, Set<String> configured) {
+        return configured.contains(name)
+                ? name
+                : configured.stream()
+                        .filter(other -> PropertyNames.uniform(other).equals(name))
+                        .findFirst()
+                        .orElse(name);
     }
 
     private Optional<Setting> setting(ConfigurationPropertyName name) {

@@ -141,16 +141,23 @@ final class PropertiesCheck {
 
     private void checkMap(String path, MapSchema map, List<RawTree> nodes) {
         Map<String, List<RawTree>> byName = new LinkedHashMap<>();
-        for (RawTree node : nodes) {
-            node.settings().stream()
-                    .filter(setting -> !setting.text().isEmpty())
-                    .forEach(setting -> problems.accept(ConfigurationProblem.expected(
-                            setting.location(), setting.path(), setting.text(), "names with properties of their own")));
-            // A node without children is its own leaf.
-            Stream<RawTree> children =
-                    map.element() instanceof ValueSchema ? node.leaves().filter(leaf -> leaf != node) : node.children();
-            children.forEach(child -> byName.computeIfAbsent(readName(node, child), any -> new ArrayList<>())
-                    .add(child));
+        nodes.stream()
+                .flatMap(node -> node.settings().stream())
+                .filter(setting -> !setting.text().isEmpty())
+                .forEach(setting -> problems.accept(ConfigurationProblem.expected(
+                        setting.location(), setting.path(), setting.text(), "names with properties of their own")));
+        for (boolean variables : List.of(false, true)) {
+            for (RawTree node : nodes) {
+                // A node without children is its own leaf.
+                Stream<RawTree> children = map.element() instanceof ValueSchema
+                        ? node.leaves().filter(leaf -> leaf != node)
+                        : node.children();
+                children.filter(child -> child.isEnvironmentOnly() == variables).forEach(child -> {
+                    String read = readName(node, child);
+                    String name = variables ? EnvironmentVariables.meantName(read, byName.keySet()) : read;
+                    byName.computeIfAbsent(name, any -> new ArrayList<>()).add(child);
+                });
+            }
         }
         Map<String, String> uniform = new LinkedHashMap<>();
         byName.forEach((name, nodesOfName) -> {

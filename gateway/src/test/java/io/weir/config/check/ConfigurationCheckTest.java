@@ -2,6 +2,7 @@ package io.weir.config.check;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.weir.config.BackendProperties;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -404,6 +405,40 @@ class ConfigurationCheckTest {
                         Stream.concat(Arrays.stream(arguments), Stream.of(MalformedConfiguration.MANAGEMENT))
                                 .toArray(String[]::new))
                 .report();
+    }
+
+    /** A variable has no dashes, and no upper case of its own. */
+    @Test
+    void takesVariablesForANameWithADash() throws IOException {
+        Path file = file("gateway.yml", "weir.backends.my-shop: { uri: \"http://shop\", deadline: 2s }\n");
+        ConfigurableEnvironment environment = ConfigurationSources.read(
+                        "--spring.config.additional-location=file:" + file, "--management.server.port=-1")
+                .environment();
+
+        ConfigurationSnapshot shop = withVariables(
+                environment, Map.of("WEIR_BACKENDS_MYSHOP_DEADLINE", "3s", "WEIR_BACKENDS_MYSHOP_MAXSTREAMS", "7"));
+
+        assertThat(shop.report().lines()).isEmpty();
+        assertThat(shop.weir().backends()).containsOnlyKeys("my-shop");
+        BackendProperties own = shop.weir().backends().values().iterator().next();
+        assertThat(own.deadline()).hasSeconds(3);
+        assertThat(own.maxStreams()).isEqualTo(7);
+        assertThat(withVariables(environment, Map.of("WEIR_BACKENDS_MYSHOP_DEADLINE", "0s"))
+                        .report()
+                        .lines())
+                .isEqualTo("environment variable WEIR_BACKENDS_MYSHOP_DEADLINE: weir.backends.myshop.deadline: 0s "
+                        + "(expected: 1ms to 10m)\n");
+    }
+
+    private static ConfigurationSnapshot withVariables(
+            ConfigurableEnvironment environment, Map<String, Object> variables) {
+        environment
+                .getPropertySources()
+                .replace(
+                        StandardEnvironment.SYSTEM_ENVIRONMENT_PROPERTY_SOURCE_NAME,
+                        new SystemEnvironmentPropertySource(
+                                StandardEnvironment.SYSTEM_ENVIRONMENT_PROPERTY_SOURCE_NAME, variables));
+        return ConfigurationSnapshot.of(environment);
     }
 
     private static ValidationReport withVariables(Map<String, Object> variables) {
