@@ -81,7 +81,7 @@ class KubernetesTest {
     private static final Path RULE = MANIFESTS.resolve("prometheus-operator/prometheus-rule.yaml");
     private static final Set<String> NO_MANIFESTS = Set.of("kustomization.yaml", "adapter-rule.yaml");
     /** The folders that add manifests, each with a kustomization of its own. */
-    private static final List<String> OVERLAYS = List.of("prometheus-operator", "example");
+    private static final List<String> OVERLAYS = List.of("prometheus-operator", "../kubernetes-example");
 
     /** Throws for a manifest that violates the schema. */
     private interface Schema {
@@ -231,11 +231,13 @@ class KubernetesTest {
 
     @Test
     void exampleAddsTheOperatorAndAnIngressWithTls() throws IOException {
-        JsonNode example = yaml(MANIFESTS.resolve("example/kustomization.yaml"));
-        var ingress = ((Ingress) read("example/ingress.yaml")).getSpec();
+        JsonNode example = yaml(MANIFESTS.resolve("../kubernetes-example/kustomization.yaml"));
+        var ingress = ((Ingress) read("../kubernetes-example/ingress.yaml")).getSpec();
 
-        assertThat(example.at("/resources")).map(JsonNode::asText).containsExactly("..", "ingress.yaml");
-        assertThat(example.at("/components")).map(JsonNode::asText).containsExactly("../prometheus-operator");
+        assertThat(example.at("/resources")).map(JsonNode::asText).containsExactly("../kubernetes", "ingress.yaml");
+        assertThat(example.at("/components"))
+                .map(JsonNode::asText)
+                .containsExactly("../kubernetes/prometheus-operator");
         assertThat(ingress.getTls().getFirst().getHosts())
                 .containsExactly(ingress.getRules().getFirst().getHost());
         var backend = ingress.getRules()
@@ -249,6 +251,24 @@ class KubernetesTest {
         assertThat(backend.getName()).isEqualTo(service.getMetadata().getName());
         assertThat(backend.getPort().getName())
                 .isEqualTo(service.getSpec().getPorts().getFirst().getName());
+    }
+
+    /** Kustomize refuses a cycle: an overlay in a folder of its base. */
+    @Test
+    void noKustomizationUsesAFolderThatContainsIt() throws IOException {
+        for (String folder : List.of("", "prometheus-operator", "../kubernetes-example", "../../config")) {
+            Path own = MANIFESTS.resolve(folder).toAbsolutePath().normalize();
+            JsonNode kustomization = yaml(own.resolve("kustomization.yaml"));
+            for (String field : List.of("/resources", "/components")) {
+                for (JsonNode used : kustomization.at(field)) {
+                    Path path = own.resolve(used.asText()).normalize();
+                    assertThat(path).exists();
+                    assertThat(own.startsWith(path))
+                            .as(folder + " uses " + used)
+                            .isFalse();
+                }
+            }
+        }
     }
 
     /** Without the policy, Kubernetes pulls the tag latest, which no registry has. */
