@@ -54,6 +54,18 @@ class OpsVocabularyTest {
     }
 
     @Test
+    void everyRunbookWithAChangeNamesTheParameterForAllGateways() throws IOException {
+        Pattern change = Pattern.compile("curl .*-X (POST|DELETE) .*/actuator/weir");
+        for (String name : names("runbooks", ".md")) {
+            String runbook = Files.readString(OPS.resolve("runbooks").resolve(name));
+            assertThat(runbook.contains("`?fleet=true`")
+                            || !change.matcher(runbook).find())
+                    .as(name)
+                    .isTrue();
+        }
+    }
+
+    @Test
     void everyMeterIsInARuleOrOnADashboard() {
         Set<String> used = found(METER, rules + dashboards);
 

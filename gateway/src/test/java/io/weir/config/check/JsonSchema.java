@@ -91,6 +91,9 @@ final class JsonSchema {
             if (defaults != null && defaults.size() == 1 && property.schema() instanceof PropertySchema.ValueSchema) {
                 of.put("default", defaults.getFirst());
             }
+            if (property.name().equals("backends")) {
+                of.putObject("propertyNames").put("pattern", "^\\[?" + BackendsCheck.NAME + "]?(\\..*)?$");
+            }
             properties.set(property.name(), of);
             if (property.isRequired()) {
                 required.add(property.name());
@@ -136,6 +139,10 @@ final class JsonSchema {
             ArrayNode either = schema.putArray("anyOf");
             ArrayNode words = either.addObject().putArray("enum");
             expectation.choices().forEach(words::add);
+            if (expectation.choices().contains("off")) {
+                // As which YAML reads the word.
+                words.add(false);
+            }
             either.addObject().put("type", "string").put("pattern", PLACEHOLDER);
         } else if (type == boolean.class || type == Boolean.class) {
             types(schema, "boolean", "^(true|false)$");

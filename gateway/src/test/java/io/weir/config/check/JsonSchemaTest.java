@@ -34,7 +34,7 @@ class JsonSchemaTest {
     /** The problems of a report that a schema can detect. */
     private static final Pattern DETECTABLE = Pattern.compile(
             "gateway\\.yml:[0-9]+: weir\\.[^ ]+(: .*)? \\("
-                    + "(unknown property|without a unit|expected: (a whole number|a number, [0-9]|true or false|a size|properties:)).*");
+                    + "(unknown property|without a unit|expected: (a whole number|a number, [0-9]|true or false|a size|properties:|1 to 63 of a-z)).*");
 
     private static final ObjectMapper JSON = new ObjectMapper().enable(SerializationFeature.INDENT_OUTPUT);
 
@@ -71,6 +71,23 @@ class JsonSchemaTest {
                   drain: { delay: "${DELAY:5s}" }
                   backends:
                     orders: { uri: "${ORDERS}", max-streams: "${STREAMS}", circuit-breaker.failure-rate-threshold: 40 }
+                """)).isEmpty();
+    }
+
+    /** YAML reads the word as false. */
+    @Test
+    void acceptsAProtocolThatIsOff() {
+        assertThat(problems("weir.edge: {}\nweir: { edge: { proxy-protocol: off } }"))
+                .isEmpty();
+        assertThat(problems("weir: { edge: { proxy-protocol: on } }")).isNotEmpty();
+    }
+
+    @Test
+    void acceptsPropertiesOfOnesOwnForAnchors() {
+        assertThat(problems("""
+                x-defaults: &defaults { deadline: 1s }
+                weir.backends: {}
+                weir: { backends: { my-shop: { <<: *defaults, uri: "http://shop" } } }
                 """)).isEmpty();
     }
 
