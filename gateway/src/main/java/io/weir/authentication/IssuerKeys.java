@@ -227,7 +227,7 @@ final class IssuerKeys {
                             .map(key -> key.getKeyID() == null ? "one without kid" : key.getKeyID())
                             .toList());
         } else if (before.failures > 0) {
-            log.info("Keys of issuer {} were fetched again after {} failures", name, before.failures);
+            log.warn("Keys of issuer {} were fetched again after {} failures", name, before.failures);
         }
     }
 

@@ -2,6 +2,7 @@ package io.weir.drain;
 
 import io.weir.drain.Drain.Phase;
 import java.time.Duration;
+import java.util.Locale;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import org.slf4j.Logger;
@@ -81,7 +82,7 @@ public final class Drainer {
 
     /** Drains, and returns when the gateway may exit. */
     public void run() {
-        log.info("Draining: not ready any more, serving for {}", properties.delay());
+        log.info("Draining: not ready any more, serving for {}", text(properties.delay()));
         drain.enter(Phase.ANNOUNCED);
         listener.announced();
         pause.accept(properties.delay());
@@ -89,12 +90,17 @@ public final class Drainer {
         drain.enter(Phase.REFUSING);
         traffic.closeStreams();
         if (!awaitNoneInFlight(properties.timeout())) {
-            log.warn("Draining: ending {} in flight after {}", traffic.inFlight(), properties.timeout());
+            log.warn("Draining: ending {} in flight after {}", traffic.inFlight(), text(properties.timeout()));
             traffic.endAll();
             awaitNoneInFlight(LAST_ANSWERS_TIMEOUT);
         }
         log.info("Drained: {} in flight", traffic.inFlight());
         listener.drained();
+    }
+
+    /** {@code 1.5s}. */
+    private static String text(Duration duration) {
+        return duration.toString().substring("PT".length()).toLowerCase(Locale.ROOT);
     }
 
     private boolean awaitNoneInFlight(Duration timeout) {

@@ -173,7 +173,7 @@ public final class HealthChecks {
                     failing.lastFailure);
         } else if (isIgnored && (failing == null || isAnyGood)) {
             isIgnored = false;
-            log.info("Health checks of backend {} count again", backend);
+            log.warn("Health checks of backend {} count again", backend);
             checks.stream().filter(Check::fails).forEach(check -> {
                 check.verdict = Verdict.UNKNOWN;
                 check.failures = 0;

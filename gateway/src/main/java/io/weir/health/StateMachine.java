@@ -320,7 +320,8 @@ final class StateMachine {
         switch (to) {
             case Open open -> log.warn("Breaker of {} opened: {}", subject, open.why());
             case HalfOpen ramp -> log.info("Breaker of {} half-opened: {}", subject, ramp.why());
-            case Closed closed -> log.info("Breaker of {} closed: {}", subject, closed.why());
+            // A reader of warnings alone also reads that it is over.
+            case Closed closed -> log.warn("Breaker of {} closed: {}", subject, closed.why());
             case Forced forced -> log.warn("Breaker of {} is {}", subject, Health.stateWord(forced.word()));
             case Drained drained -> log.warn("Breaker of {} is {}", subject, Health.DRAINED);
         }

@@ -90,7 +90,7 @@ public final class RedisBuckets implements RedisCounter {
                         "Redis at {} does not answer ({}); each gateway counts its rate limits by itself",
                         address,
                         why),
-                () -> log.info("Redis at {} answers; all gateways count their rate limits together", address));
+                () -> log.warn("Redis at {} answers; all gateways count their rate limits together", address));
         this.resources = DefaultClientResources.builder()
                 .ioThreadPoolSize(2)
                 .computationThreadPoolSize(2)

@@ -89,7 +89,7 @@ public final class RedisClusterBuckets implements RedisCounter {
                                     + " itself",
                             address,
                             why),
-                    () -> log.info(
+                    () -> log.warn(
                             "Redis at {} answers; all gateways count the rate limits of its slots together", address));
         }
     }

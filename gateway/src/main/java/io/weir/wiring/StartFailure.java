@@ -11,7 +11,7 @@ import reactor.netty.ChannelBindException;
  */
 public final class StartFailure {
 
-    /** The configuration has changed since its check, and is invalid. */
+    /** The configuration has changed since its check, and is invalid, or a property of Spring Boot is. */
     static final int INVALID_CONFIGURATION = 1;
 
     /** A port is in use, or its address is not this machine's. Java uses 3 itself when memory runs out. */
@@ -28,7 +28,8 @@ public final class StartFailure {
     public static int exitCode(Throwable failure) {
         Throwable cause = failure;
         for (int depth = 0; cause != null && depth < MAX_CAUSES; depth++) {
-            if (cause instanceof InvalidConfigurationException) {
+            if (cause instanceof InvalidConfigurationException
+                    || cause instanceof org.springframework.boot.context.properties.bind.BindException) {
                 return INVALID_CONFIGURATION;
             }
             if (cause instanceof PortInUseException

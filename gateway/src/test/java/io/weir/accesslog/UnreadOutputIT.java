@@ -171,8 +171,9 @@ class UnreadOutputIT {
             assertThat(process.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
             assertThat(process.exitValue()).isEqualTo(4);
             assertThat(output.lines()).allSatisfy(line -> JsonMapper.shared().readTree(line));
+            assertThat(output).doesNotContain("APPLICATION FAILED TO START");
             assertThat(output.lines().toList().getLast())
-                    .contains("APPLICATION FAILED TO START", "Port " + port + " was already in use", "Action:");
+                    .contains("The start failed: ", "Port " + port + " was already in use. Identify and stop");
         }
     }
 }

@@ -7,6 +7,9 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
 
 class DrainerTest {
 
@@ -17,6 +20,16 @@ class DrainerTest {
     private final List<String> events = new ArrayList<>();
     private final FakeTraffic traffic = new FakeTraffic();
     private long nowNanos;
+
+    @Test
+    @ExtendWith(OutputCaptureExtension.class)
+    void logsDurationsAsFilesSpellThem(CapturedOutput output) {
+        traffic.endsAt(Duration.ofHours(1));
+
+        drainer().run();
+
+        assertThat(output).contains("serving for 5s", "in flight after 15s");
+    }
 
     @Test
     void announcesBeforeItRefusesNewWork() {

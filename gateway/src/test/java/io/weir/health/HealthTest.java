@@ -624,6 +624,7 @@ class HealthTest {
                         "Breaker of backend orders opened: failing, 20 of 20 calls failed: connection-lost",
                         "Breaker of backend orders half-opened: a probe was answered",
                         "Breaker of backend orders closed: the backend has recovered");
+        assertThat(log.list).extracting(event -> event.getLevel().toString()).containsExactly("WARN", "INFO", "WARN");
     }
 
     // ---------------------------------------------------------------- fixtures

@@ -37,6 +37,15 @@ class JarIT {
         }
     }
 
+    /** Otherwise, Java warns in four lines before the log's first. */
+    @Test
+    void mayLoadNativeLibraries() throws IOException {
+        try (JarFile jar = new JarFile(JAR.toFile())) {
+            assertThat(jar.getManifest().getMainAttributes().getValue("Enable-Native-Access"))
+                    .isEqualTo("ALL-UNNAMED");
+        }
+    }
+
     @Test
     void containsTheNativeTransportOfBothLinuxProcessors() throws IOException {
         assertThat(libraries())
