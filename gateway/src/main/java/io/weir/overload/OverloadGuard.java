@@ -12,8 +12,8 @@ import org.jspecify.annotations.Nullable;
  * Decides whether the gateway itself is overloaded: by the standing delay of the request's event loop, the
  * exchanges in flight, and the memory in use. Each decision depends on the request's class.
  *
- * <p>Thread-safe. While no event loop sheds, a request costs one read at its head and three afterwards;
- * {@link OverloadSampler} takes the samples.
+ * <p>Thread-safe. While no event loop sheds, a request costs one read at its head, and afterwards some
+ * reads and the atomic operations of {@link InFlightPot}. {@link OverloadSampler} takes the samples.
  */
 @SuppressWarnings("EnumOrdinal") // The index of a class in arrays that are built here.
 public final class OverloadGuard {

@@ -129,14 +129,16 @@ class OverloadIT extends GatewayTests {
             String route = i % 2 == 0 ? "hung" : "others";
             answers.add(TestCaller.ask(gateway.port(), door.path(route, "hangs" + i)));
         }
-        int held = MAX_SHARED_NORMAL + 2 * GUARANTEED;
-        await().until(() -> answers.stream().filter(CompletableFuture::isDone).count() == answers.size() - held);
-        assertThat(gateway.bean(OverloadGuard.class).sharedInFlight()).isEqualTo(MAX_SHARED_NORMAL);
+        await().until(() -> calls.inside()
+                        + answers.stream().filter(CompletableFuture::isDone).count()
+                == answers.size());
 
         for (int i = 0; i < 20; i++) {
             gateway.assertNeighbourUnharmed();
         }
+        int held = MAX_SHARED_NORMAL + 2 * GUARANTEED;
         assertThat(calls.inside()).isEqualTo(held);
+        assertThat(gateway.bean(OverloadGuard.class).sharedInFlight()).isEqualTo(MAX_SHARED_NORMAL);
 
         calls.release();
         List<TestCaller.Answer> all =
