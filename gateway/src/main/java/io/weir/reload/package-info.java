@@ -54,8 +54,8 @@
  * rotation. {@link io.weir.reload.TlsBundles} tries new material before it is used
  * ({@link io.weir.config.check.TlsMaterial}): the key against its certificate, the chain, the validity. It
  * refuses a bundle as a whole. Then the present bundle stays in use, and the log, a counter and a gauge show
- * the refusal. The server uses new material for the next handshake. Backends with the bundle get new pools, as
- * after a change of the configuration: calls under way end on the connections that they have.
+ * the refusal. The server uses new material for the next handshake. Backends with the bundle get new pools,
+ * as after a change of the configuration: calls under way end on the connections that they have.
  *
  * <p>Spring Boot's own bundles and watch are rejected. They take a key that does not match its certificate,
  * and wait until the whole directory of a file is quiet.
