@@ -221,11 +221,8 @@ public final class Engine {
         if (drain.isRefusing()) {
             return Refuse.SHUTTING_DOWN;
         }
-        if (overload.refusesExchange(share(exchange), exchange.priority())) {
-            return Refuse.GATEWAY_OVERLOADED;
-        }
-        exchange.holdsPlace = true;
-        return null;
+        exchange.holdsPlace = overload.takePlace(share(exchange), exchange.priority());
+        return exchange.holdsPlace ? null : Refuse.GATEWAY_OVERLOADED;
     }
 
     /** Deregisters an exchange that has ended. On the exchange's event loop. */
@@ -236,7 +233,7 @@ public final class Engine {
             streams.decrementAndGet();
         }
         if (exchange.holdsPlace) {
-            overload.ended(share(exchange));
+            overload.giveBackPlace(share(exchange));
         }
     }
 

@@ -159,7 +159,7 @@ public final class LimitInForce {
         LimitState before = state.get();
         if (!before.settings().equals(settings)) {
             Limit following = limitOf(settings, before.learning());
-            state.updateAndGet(now -> now.with(settings, following));
+            state.updateAndGet(now -> now.withSettings(settings, following));
         }
         update();
     }

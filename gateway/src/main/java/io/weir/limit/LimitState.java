@@ -32,7 +32,7 @@ record LimitState(
         this(settings, limit, learning, NONE, false, new Ceiling(() -> NONE, () -> 1), null);
     }
 
-    LimitState with(LimitSettings other, Limit following) {
+    LimitState withSettings(LimitSettings other, Limit following) {
         Limit learns = other.isAdaptive() ? following : learning;
         return new LimitState(other, following, learns, operatorLimit, isFixedByOperator, ceiling, dryRun);
     }

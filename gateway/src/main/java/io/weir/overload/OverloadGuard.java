@@ -121,20 +121,26 @@ public final class OverloadGuard {
     }
 
     /**
-     * Whether an exchange is refused because of the exchanges in flight, or the memory in use. If not, it is
-     * in flight, and {@link #ended} must follow.
+     * Takes a place for an exchange, unless too many are in flight or too much memory is in use;
+     * {@link #giveBackPlace} must follow.
      *
      * @param share the exchanges of its backend
+     * @return whether the exchange has a place; else it is refused, and counted as refused
      */
-    public boolean refusesExchange(InFlightShare share, Priority priority) {
+    public boolean takePlace(InFlightShare share, Priority priority) {
         if (memoryPercent > maxMemory[priority.ordinal()]) {
-            return count(ShedCause.MEMORY, priority);
+            count(ShedCause.MEMORY, priority);
+            return false;
         }
-        return !pot.take(share, priority) && count(ShedCause.IN_FLIGHT, priority);
+        if (!pot.take(share, priority)) {
+            count(ShedCause.IN_FLIGHT, priority);
+            return false;
+        }
+        return true;
     }
 
-    /** An exchange that was not refused has ended. */
-    public void ended(InFlightShare share) {
+    /** Gives back the place of an exchange that has ended. */
+    public void giveBackPlace(InFlightShare share) {
         pot.giveBack(share);
     }
 

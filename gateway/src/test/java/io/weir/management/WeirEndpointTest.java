@@ -114,8 +114,7 @@ class WeirEndpointTest {
         fixture.streams.tryAcquire();
         fixture.guard.divide(List.of(
                 new InFlightShare.Claim(fixture.share, null), new InFlightShare.Claim(new InFlightShare(), null)));
-        assertThat(fixture.guard.refusesExchange(fixture.share, Priority.NORMAL))
-                .isFalse();
+        assertThat(fixture.guard.takePlace(fixture.share, Priority.NORMAL)).isTrue();
         for (int i = 0; i < 3_000; i++) {
             // In the middle of each ten milliseconds.
             fixture.clock.addAndGet(5_000_000);

@@ -34,16 +34,16 @@ class OverloadGuardTest {
         OverloadGuard guard = guard(100);
 
         for (int i = 0; i < inFlight; i++) {
-            assertThat(guard.refusesExchange(share, priority)).isFalse();
+            assertThat(guard.takePlace(share, priority)).isTrue();
         }
-        assertThat(guard.refusesExchange(share, priority)).isTrue();
+        assertThat(guard.takePlace(share, priority)).isFalse();
         assertThat(guard.sharedInFlight()).isEqualTo(inFlight);
-        guard.ended(share);
+        guard.giveBackPlace(share);
         guard.observe(0, 0, memoryPercent);
-        assertThat(guard.refusesExchange(share, priority)).isFalse();
-        guard.ended(share);
+        assertThat(guard.takePlace(share, priority)).isTrue();
+        guard.giveBackPlace(share);
         guard.observe(0, 0, memoryPercent + 1);
-        assertThat(guard.refusesExchange(share, priority)).isTrue();
+        assertThat(guard.takePlace(share, priority)).isFalse();
 
         assertThat(guard.refused(ShedCause.IN_FLIGHT, priority)).isEqualTo(1);
         assertThat(guard.refused(ShedCause.MEMORY, priority)).isEqualTo(1);
@@ -56,8 +56,8 @@ class OverloadGuardTest {
     void admitsOneRequestOfEachClassAtALimitOfOne(Priority priority) {
         OverloadGuard guard = guard(1);
 
-        assertThat(guard.refusesExchange(share, priority)).isFalse();
-        assertThat(guard.refusesExchange(share, priority)).isTrue();
+        assertThat(guard.takePlace(share, priority)).isTrue();
+        assertThat(guard.takePlace(share, priority)).isFalse();
     }
 
     @Test

@@ -111,13 +111,11 @@ class OverloadSamplerTest {
         assertThat(guard.memoryPercent()).isEqualTo(91);
         assertThat(sampler.directPercent()).isEqualTo(91);
         assertThat(sampler.heapPercent()).isZero();
-        assertThat(guard.refusesExchange(new InFlightShare(), Priority.CRITICAL))
-                .isTrue();
+        assertThat(guard.takePlace(new InFlightShare(), Priority.CRITICAL)).isFalse();
 
         direct.set(90);
         sampler.sample();
-        assertThat(guard.refusesExchange(new InFlightShare(), Priority.CRITICAL))
-                .isFalse();
+        assertThat(guard.takePlace(new InFlightShare(), Priority.CRITICAL)).isTrue();
     }
 
     @Test

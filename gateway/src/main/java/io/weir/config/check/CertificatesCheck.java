@@ -121,14 +121,13 @@ final class CertificatesCheck {
 
     private void check(RawTree node, Supplier<SslBundle> reader) {
         List<Setting> files = settings(node, CONTENTS.keySet());
-        if (node.allSettings().anyMatch(this::isUnresolved)
-                || files.stream().filter(this::isUnusable).count() > 0) {
+        if (node.allSettings().anyMatch(this::isUnresolved) || reportUnusable(files)) {
             return;
         }
         try {
             SslBundle bundle = reader.get();
-            if (isLoaded(bundle.getStores()::getKeyStore, files, false)
-                    && isLoaded(bundle.getStores()::getTrustStore, files, true)) {
+            if (load(bundle.getStores()::getKeyStore, files, false)
+                    && load(bundle.getStores()::getTrustStore, files, true)) {
                 List<Finding> fatal = TlsMaterial.of(bundle).findings(Instant.now()).stream()
                         .filter(Finding::isFatal)
                         .toList();
@@ -149,12 +148,21 @@ final class CertificatesCheck {
         }
     }
 
-    /** Whether a single file is missing, or is not the PEM that its property needs. */
-    private boolean isUnusable(Setting file) {
+    /** Reports each unusable file, not only the first one. Returns whether there is one. */
+    private boolean reportUnusable(List<Setting> files) {
+        boolean anyUnusable = false;
+        for (Setting file : files) {
+            anyUnusable |= reportIfUnusable(file);
+        }
+        return anyUnusable;
+    }
+
+    /** Reports a file that is missing or no PEM as its property needs it. Returns whether it is one. */
+    private boolean reportIfUnusable(Setting file) {
         String where = text(file);
         String expected = "; expected: " + CONTENTS.get(lastElement(file.path()));
         if (PemContent.isPresentInText(where)) {
-            return isOtherPem(file, where, "", expected);
+            return reportIfOtherPem(file, where, "", expected);
         }
         Resource resource = loader.getResource(where);
         if (!resource.exists()) {
@@ -162,13 +170,13 @@ final class CertificatesCheck {
         }
         try {
             byte[] content = resource.getContentAsByteArray();
-            return isOtherPem(file, new String(content, StandardCharsets.ISO_8859_1), where + ": ", expected);
+            return reportIfOtherPem(file, new String(content, StandardCharsets.ISO_8859_1), where + ": ", expected);
         } catch (IOException e) {
             return report(file, "not readable: " + where + expected);
         }
     }
 
-    private boolean isOtherPem(Setting file, String content, String where, String expected) {
+    private boolean reportIfOtherPem(Setting file, String content, String where, String expected) {
         try {
             PemContent pem = PemContent.of(content);
             if (expected.endsWith(CERTIFICATES)) {
@@ -182,8 +190,8 @@ final class CertificatesCheck {
         }
     }
 
-    /** Whether a store can be read, if there is one. */
-    private boolean isLoaded(Supplier<@Nullable KeyStore> store, List<Setting> files, boolean isTrust) {
+    /** Reads a store, if there is one, and reports the failure. Returns whether there was none. */
+    private boolean load(Supplier<@Nullable KeyStore> store, List<Setting> files, boolean isTrust) {
         try {
             var _ = store.get();
             return true;
