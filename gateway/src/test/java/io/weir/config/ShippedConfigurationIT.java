@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.weir.WeirApplication;
 import io.weir.door.LiveRoutes;
+import io.weir.testing.OwnLoops;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -29,7 +30,9 @@ class ShippedConfigurationIT {
     @ParameterizedTest(name = "{0}")
     @MethodSource("files")
     void starts(String file) throws Exception {
-        SpringApplication application = new SpringApplicationBuilder(WeirApplication.class).build();
+        SpringApplication application = new SpringApplicationBuilder(WeirApplication.class)
+                .initializers(new OwnLoops())
+                .build();
         try (ConfigurableApplicationContext context = application.run(
                 "--spring.config.additional-location=file:" + DIRECTORY.resolve(file),
                 "--server.port=0",

@@ -7,6 +7,7 @@ import io.weir.dashboard.LiveFeed;
 import io.weir.engine.Backend;
 import io.weir.metrics.MeterBook;
 import io.weir.testing.ObservedGateway;
+import io.weir.testing.OwnLoops;
 import io.weir.testing.VirtualTimer;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -129,6 +130,7 @@ class ManagementPortIT {
     @BeforeAll
     void start() {
         context = new SpringApplicationBuilder(Application.class)
+                .initializers(new OwnLoops())
                 .run(
                         "--server.port=0",
                         "--server.address=127.0.0.1",

@@ -9,7 +9,7 @@ import org.springframework.http.client.ReactorResourceFactory;
  * Gives a gateway event loops of its own, as the only gateway of a process has them. Gateways that share the
  * JVM's loops end those of the other gateways, servers and callers of a test when they stop.
  */
-final class OwnLoops implements ApplicationContextInitializer<GenericApplicationContext> {
+public final class OwnLoops implements ApplicationContextInitializer<GenericApplicationContext> {
 
     @Override
     public void initialize(GenericApplicationContext context) {

@@ -8,6 +8,7 @@ import io.weir.config.check.ConfigurationSnapshot;
 import io.weir.reload.ConfigurationChange;
 import io.weir.reload.ConfigurationChange.Trigger;
 import io.weir.reload.LiveConfiguration;
+import io.weir.testing.OwnLoops;
 import java.io.IOException;
 import java.lang.ref.Reference;
 import java.lang.ref.WeakReference;
@@ -50,7 +51,7 @@ class CheckedValuesIT {
         CheckedConfiguration checked = CheckedConfiguration.read(arguments);
         assertThat(checked.snapshot().report().problems()).isEmpty();
         SpringApplication application = new SpringApplication(WeirApplication.class);
-        application.addInitializers(new CheckedValues(checked));
+        application.addInitializers(new CheckedValues(checked), new OwnLoops());
         return new Start(
                 application.run(arguments), new WeakReference<>(checked), new WeakReference<>(checked.snapshot()));
     }
