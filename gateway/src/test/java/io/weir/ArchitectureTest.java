@@ -13,13 +13,20 @@ import com.tngtech.archunit.ArchConfiguration;
 import com.tngtech.archunit.base.DescribedPredicate;
 import com.tngtech.archunit.core.domain.AccessTarget;
 import com.tngtech.archunit.core.domain.JavaAccess;
+import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.domain.JavaPackage;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.NullMarked;
@@ -70,6 +77,59 @@ class ArchitectureTest {
     @Test
     void packagesHaveNoCycles() {
         slices().matching("io.weir.(*)..").should().beFreeOfCycles().check(all);
+    }
+
+    /** The packages that have a circle of more than two classes, and what this circle is. */
+    private static final Map<String, String> CIRCLES = Map.of(
+            "io.weir.engine", "an exchange with its phases",
+            "io.weir.health", "a breaker with the group of its instances");
+
+    /** A class and a part of it may refer to each other; three classes would give a reader no beginning. */
+    @Test
+    void packagesHaveNoLargeCircles() {
+        Map<String, Set<String>> circles = new TreeMap<>();
+        for (JavaPackage one : all.getPackage("io.weir").getSubpackagesInTree()) {
+            Map<JavaClass, Set<JavaClass>> used = used(one);
+            for (JavaClass start : used.keySet()) {
+                Set<JavaClass> circle = reached(start, used);
+                circle.removeIf(other -> !reached(other, used).contains(start));
+                if (circle.size() > 2) {
+                    circle.forEach(member -> circles.computeIfAbsent(one.getName(), name -> new TreeSet<>())
+                            .add(member.getSimpleName()));
+                }
+            }
+        }
+        assertThat(circles.keySet()).as("circles: %s", circles).isEqualTo(CIRCLES.keySet());
+    }
+
+    /** The classes of its package that each class uses; nested classes belong to the outer one. */
+    private static Map<JavaClass, Set<JavaClass>> used(JavaPackage one) {
+        Map<JavaClass, Set<JavaClass>> used = new HashMap<>();
+        for (JavaClass each : one.getClasses()) {
+            JavaClass outer = outer(each);
+            Set<JavaClass> targets = used.computeIfAbsent(outer, name -> new HashSet<>());
+            each.getDirectDependenciesFromSelf().stream()
+                    .map(dependency -> outer(dependency.getTargetClass().getBaseComponentType()))
+                    .filter(target -> target.getPackageName().equals(one.getName()) && !target.equals(outer))
+                    .forEach(targets::add);
+        }
+        return used;
+    }
+
+    private static JavaClass outer(JavaClass nested) {
+        return nested.getEnclosingClass().map(ArchitectureTest::outer).orElse(nested);
+    }
+
+    private static Set<JavaClass> reached(JavaClass start, Map<JavaClass, Set<JavaClass>> used) {
+        Set<JavaClass> reached = new HashSet<>();
+        Deque<JavaClass> next = new ArrayDeque<>(used.getOrDefault(start, Set.of()));
+        while (!next.isEmpty()) {
+            JavaClass each = next.pop();
+            if (reached.add(each)) {
+                next.addAll(used.getOrDefault(each, Set.of()));
+            }
+        }
+        return reached;
     }
 
     /** The floors of the house, from the top down. */

@@ -38,8 +38,6 @@ final class BackendPlan {
 
     /** Discards the plan: closes and unregisters everything that was created for it, the last part first. */
     void rollBack() {
-        rollbackSteps
-                .reversed()
-                .forEach(step -> ConfigurationApplier.logFailure("rolling back a planned backend", step));
+        rollbackSteps.reversed().forEach(step -> LoggedStep.run("rolling back a planned backend", step));
     }
 }

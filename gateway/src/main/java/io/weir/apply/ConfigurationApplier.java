@@ -1,6 +1,5 @@
 package io.weir.apply;
 
-import io.weir.apply.RetiredGenerations.RetiredResource;
 import io.weir.authentication.Issuer;
 import io.weir.authentication.Issuers;
 import io.weir.config.WeirProperties;
@@ -15,8 +14,6 @@ import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 import org.springframework.cloud.gateway.config.GatewayProperties;
 
 /**
@@ -27,8 +24,6 @@ import org.springframework.cloud.gateway.config.GatewayProperties;
  * after it, such as one of a listener, is logged and does not stop the other steps.
  */
 public final class ConfigurationApplier implements ConfigurationTarget {
-
-    private static final Logger log = LoggerFactory.getLogger(ConfigurationApplier.class);
 
     private final LiveBackends backends;
     private final RoutesFactory routes;
@@ -131,16 +126,16 @@ public final class ConfigurationApplier implements ConfigurationTarget {
     private List<RetiredResource> commit(Plan plan) {
         List<RetiredResource> retired = new ArrayList<>();
         backends.commit(plan.backends(), retired::add);
-        logFailure("changing the issuers of tokens", () -> issuers.commit(plan.issuers()));
-        plan.changesInPlace().forEach(change -> logFailure("changing a route's limit or meters", change));
+        LoggedStep.run("changing the issuers of tokens", () -> issuers.commit(plan.issuers()));
+        plan.changesInPlace().forEach(change -> LoggedStep.run("changing a route's limit or meters", change));
         liveRoutes.swap(plan.next());
         return retired;
     }
 
     private void retire(Routes before, Routes next, List<RetiredResource> retired) {
         retired.addAll(RouteRecorders.unusedAfter(before, next));
-        logFailure("retiring the replaced configuration", () -> retiredGenerations.retire(before, retired));
-        logFailure(
+        LoggedStep.run("retiring the replaced configuration", () -> retiredGenerations.retire(before, retired));
+        LoggedStep.run(
                 "removing the meters of deleted routes",
                 () -> edgeMeters.retain(
                         next.views().stream().map(view -> view.id()).collect(Collectors.toSet())));
@@ -150,22 +145,8 @@ public final class ConfigurationApplier implements ConfigurationTarget {
         springCloudGateway.show(gateway);
         if (plan.routes() != lastPlan) {
             lastPlan = plan.routes();
-            logFailure(
+            LoggedStep.run(
                     "notifying the listeners of changed routes", () -> springCloudGateway.publishRoutesChanged(this));
-        }
-    }
-
-    /**
-     * Runs a step after the point of no return: logs its failure, even an {@link Error}, so that the
-     * remaining steps still run.
-     *
-     * @param description the step, as a participle phrase for the log
-     */
-    static void logFailure(String description, Runnable step) {
-        try {
-            step.run();
-        } catch (RuntimeException | Error e) {
-            log.error("Configuration applied, but {} failed", description, e);
         }
     }
 }

@@ -1,6 +1,5 @@
 package io.weir.apply;
 
-import io.weir.apply.RetiredGenerations.RetiredResource;
 import io.weir.cluster.Membership;
 import io.weir.cluster.Share;
 import io.weir.config.BackendProperties;
@@ -67,9 +66,6 @@ public final class LiveBackends implements AutoCloseable {
      * instance back in force whose pool is being closed.
      */
     private boolean isPlanPending;
-
-    /** A pool that gets no new calls. */
-    public record LeavingPool(Pool pool, boolean hasInstanceLeft) {}
 
     private record PreparedSource(BackendProperties properties, AddressSource source) {}
 
@@ -203,11 +199,11 @@ public final class LiveBackends implements AutoCloseable {
         planned.forEach((name, next) -> {
             ManagedBackend before = backends.put(name, next);
             if (!next.equals(before)) {
-                ConfigurationApplier.logFailure("changing backend " + name, () -> activate(before, next));
+                LoggedStep.run("changing backend " + name, () -> activate(before, next));
             }
         });
-        ConfigurationApplier.logFailure("dividing the exchanges in flight", () -> places.accept(claims()));
-        ConfigurationApplier.logFailure("following the addresses of the backends", this::endPlan);
+        LoggedStep.run("dividing the exchanges in flight", () -> places.accept(claims()));
+        LoggedStep.run("following the addresses of the backends", this::endPlan);
     }
 
     private List<InFlightShare.Claim> claims() {
@@ -325,7 +321,7 @@ public final class LiveBackends implements AutoCloseable {
         }
         unusable.remove(name);
         backends.put(name, next);
-        ConfigurationApplier.logFailure("changing the addresses of backend " + name, () -> activate(before, next));
+        LoggedStep.run("changing the addresses of backend " + name, () -> activate(before, next));
         factory.compareWithFiles(backends.values());
     }
 

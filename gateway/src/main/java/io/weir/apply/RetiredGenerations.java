@@ -67,14 +67,6 @@ public final class RetiredGenerations implements AutoCloseable {
     private record ClosingPool(Pool pool, @Nullable Long endsAtNanos) {}
 
     /**
-     * A resource to be closed.
-     *
-     * @param key the object through which requests reach the resource: a pool, or a route's observer
-     * @param close closes the resource; runs once
-     */
-    record RetiredResource(Object key, Runnable close) {}
-
-    /**
      * Routes that were in force.
      *
      * @param routes the routes
@@ -164,7 +156,7 @@ public final class RetiredGenerations implements AutoCloseable {
      * Closes a pool after the last exchange that uses it. If its instance has left the backend, the exchanges
      * end within the drain time-out.
      */
-    public synchronized void retire(LiveBackends.LeavingPool leaving) {
+    public synchronized void retire(LeavingPool leaving) {
         pools.add(
                 new ClosingPool(leaving.pool(), leaving.hasInstanceLeft() ? nanoClock.getAsLong() + drainNanos : null));
         poolSweepMillis = SWEEP_PERIOD_MILLIS;

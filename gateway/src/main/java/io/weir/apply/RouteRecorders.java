@@ -1,7 +1,6 @@
 package io.weir.apply;
 
 import io.weir.accesslog.AccessLog;
-import io.weir.apply.RetiredGenerations.RetiredResource;
 import io.weir.door.Routes;
 import io.weir.engine.Backend;
 import io.weir.engine.Route;

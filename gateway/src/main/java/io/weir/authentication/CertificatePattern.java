@@ -22,8 +22,6 @@ public final class CertificatePattern {
     /** The forms as a regular expression, except the syntax of names. */
     static final String FORM = "(dns|uri|subject):([^*]+|[^*]*\\*[^*]*)";
 
-    static final int NO_DELIMITER = -1;
-
     private static final String DNS = "dns:";
     private static final String URI = "uri:";
     private static final String SUBJECT = "subject:";
@@ -70,33 +68,12 @@ public final class CertificatePattern {
         if (expected != null) {
             return certificate.subject().matches(expected);
         }
-        int delimiter = isDns ? '.' : alternativeName.endsWith("*") ? NO_DELIMITER : '/';
+        int delimiter = isDns ? '.' : alternativeName.endsWith("*") ? Wildcard.NO_DELIMITER : '/';
         for (String name : isDns ? certificate.dnsNames() : certificate.uris()) {
-            if (matches(alternativeName, name, delimiter)) {
+            if (Wildcard.matches(alternativeName, name, delimiter)) {
                 return true;
             }
         }
         return false;
-    }
-
-    /**
-     * Whether a text matches a pattern with at most one wildcard.
-     *
-     * @param delimiter the character that the wildcard does not cover; {@link #NO_DELIMITER}: it covers all
-     */
-    static boolean matches(String pattern, String text, int delimiter) {
-        int wildcard = pattern.indexOf('*');
-        if (wildcard < 0) {
-            return pattern.equals(text);
-        }
-        int after = pattern.length() - wildcard - 1;
-        int end = text.length() - after;
-        if (end <= wildcard
-                || !text.regionMatches(0, pattern, 0, wildcard)
-                || !text.regionMatches(end, pattern, wildcard + 1, after)) {
-            return false;
-        }
-        int found = delimiter == NO_DELIMITER ? NO_DELIMITER : text.indexOf(delimiter, wildcard);
-        return found < 0 || found >= end;
     }
 }

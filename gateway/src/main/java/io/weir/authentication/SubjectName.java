@@ -122,7 +122,7 @@ final class SubjectName {
         for (int i = 0; i < own.size(); i++) {
             SubjectAttribute expected = pattern.get(i);
             if (!own.get(i).type.equals(expected.type)
-                    || !CertificatePattern.matches(expected.value, own.get(i).value, CertificatePattern.NO_DELIMITER)) {
+                    || !Wildcard.matches(expected.value, own.get(i).value, Wildcard.NO_DELIMITER)) {
                 return false;
             }
         }

@@ -231,7 +231,7 @@ public final class FrontDoor implements HttpHandler {
         }
         inbound.completeOwnHead(HttpResponseStatus.NO_CONTENT);
         listener.answered(NONE, HttpResponseStatus.NO_CONTENT.code(), engine.nanoTime() - arrivedAtNanos, inbound);
-        return inbound.response().send().doOnSuccess(nothing -> inbound.limitReadTime());
+        return inbound.response().send().doOnSuccess(nothing -> ResponseEnd.limitReadTime(inbound));
     }
 
     /** A trusted proxy opens its connections for itself, not for one of the hosts. */

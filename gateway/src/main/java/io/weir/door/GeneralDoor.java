@@ -218,7 +218,7 @@ public final class GeneralDoor {
             GeneralCaller caller = request.caller();
             if (caller == null) {
                 door.reportAnswer(request);
-                request.inbound().limitReadTime();
+                ResponseEnd.limitReadTime(request.inbound());
                 return;
             }
             caller.releaseUnwrittenBody();

@@ -90,7 +90,7 @@ public final class HttpsRedirect implements BiFunction<HttpServerRequest, HttpSe
         head.set(HttpHeaderNames.CACHE_CONTROL, ONE_HOUR);
         head.set(HttpHeaderNames.CONTENT_LENGTH, HttpHeaderValues.ZERO);
         listener.answered(FrontDoor.NONE, HttpResponseStatus.PERMANENT_REDIRECT.code(), 0, inbound);
-        return out.send().doOnSuccess(nothing -> inbound.limitReadTime());
+        return out.send().doOnSuccess(nothing -> ResponseEnd.limitReadTime(inbound));
     }
 
     /** The path and query of a target, as received. */

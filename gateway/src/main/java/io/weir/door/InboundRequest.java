@@ -4,6 +4,7 @@ import io.netty.channel.Channel;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaderValues;
 import io.netty.handler.codec.http.HttpHeaders;
+import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http.HttpVersion;
 import io.netty.handler.codec.http2.Http2StreamChannel;
@@ -27,6 +28,7 @@ import io.weir.engine.Route;
 import io.weir.limit.Priority;
 import io.weir.limit.TenantKey;
 import io.weir.outcome.Problem;
+import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -307,9 +309,9 @@ final class InboundRequest implements RequestFacts {
         return channel instanceof Http2StreamChannel && Problem.isGrpc(request.requestHeaders());
     }
 
-    /** Resets the gateway's own response if the caller does not read it in time. */
-    void limitReadTime() {
-        ResponseEnd.limitReadTime(this, readIdleNanos);
+    /** How long a response of the gateway may wait for a caller that reads nothing. */
+    long readIdleNanos() {
+        return readIdleNanos;
     }
 
     /** The host that the caller asks for; null if there is none. */
@@ -353,7 +355,10 @@ final class InboundRequest implements RequestFacts {
 
     @Override
     public int refusalBytes(Refusal refusal) {
-        return RefusalResponse.bytes(this, refusal);
+        boolean hasBody = refusal.reason() != Reason.CLIENT_CLOSED
+                && !HttpMethod.HEAD.equals(request.method())
+                && !Problem.isGrpc(request.requestHeaders());
+        return hasBody ? Problem.length(refusal, requestId()) : 0;
     }
 
     @Override

@@ -52,7 +52,7 @@ final class Preflight {
             return RefusalResponse.send(inbound, refusal);
         }
         listener.answered(route.id(), HttpResponseStatus.NO_CONTENT.code(), nanos, inbound);
-        return inbound.response().send().doOnSuccess(nothing -> inbound.limitReadTime());
+        return inbound.response().send().doOnSuccess(nothing -> ResponseEnd.limitReadTime(inbound));
     }
 
     /** Answers a request of the general door. */

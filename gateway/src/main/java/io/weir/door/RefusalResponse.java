@@ -6,7 +6,6 @@ import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpMethod;
 import io.weir.outcome.Problem;
-import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
 import reactor.core.publisher.Mono;
 
@@ -39,14 +38,6 @@ final class RefusalResponse {
     /** Sends the gateway's own response, which no exchange supervises. */
     static Mono<Void> send(InboundRequest inbound, Refusal refusal) {
         ByteBuf body = write(inbound, refusal);
-        return inbound.response().sendObject(body).then().doOnSuccess(nothing -> inbound.limitReadTime());
-    }
-
-    /** The length of the body. */
-    static int bytes(InboundRequest inbound, Refusal refusal) {
-        boolean hasBody = refusal.reason() != Reason.CLIENT_CLOSED
-                && !HttpMethod.HEAD.equals(inbound.request().method())
-                && !Problem.isGrpc(inbound.requestHeaders());
-        return hasBody ? Problem.length(refusal, inbound.requestId()) : 0;
+        return inbound.response().sendObject(body).then().doOnSuccess(nothing -> ResponseEnd.limitReadTime(inbound));
     }
 }

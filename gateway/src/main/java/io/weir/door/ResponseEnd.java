@@ -53,7 +53,7 @@ final class ResponseEnd {
             return;
         }
         if (exchange.isOver()) {
-            inbound.limitReadTime();
+            limitReadTime(inbound);
             return;
         }
         ((ChannelOperations<?, ?>) inbound.response())
@@ -80,12 +80,13 @@ final class ResponseEnd {
      * Resets the gateway's own response, which no exchange supervises, if the caller does not read it in
      * time. Reactor Netty has the whole response already.
      */
-    static void limitReadTime(InboundRequest inbound, long nanos) {
+    static void limitReadTime(InboundRequest inbound) {
         Channel channel = inbound.channel();
         if (!channel.isActive() || isFlushed(channel)) {
             return;
         }
-        ScheduledFuture<?> limit = channel.eventLoop().schedule(() -> reset(channel), nanos, TimeUnit.NANOSECONDS);
+        ScheduledFuture<?> limit =
+                channel.eventLoop().schedule(() -> reset(channel), inbound.readIdleNanos(), TimeUnit.NANOSECONDS);
         ((ChannelOperations<?, ?>) inbound.response())
                 .onTerminate()
                 .subscribe(null, failure -> limit.cancel(false), () -> limit.cancel(false));

@@ -47,6 +47,12 @@ final class CallerConnection implements Runnable {
     private final ClientLimits clients;
     private @Nullable SocketAddress remote;
 
+    /** The caller's address of a request's channel, guarded or not; null if it was not known in time. */
+    static @Nullable SocketAddress remote(Channel channel) {
+        CallerConnection connection = of(channel);
+        return connection == null ? channel.remoteAddress() : connection.remote;
+    }
+
     /** The entry of the connection's client; null: it is not limited. */
     private @Nullable ClientUsage client;
 

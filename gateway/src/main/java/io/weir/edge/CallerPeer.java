@@ -15,9 +15,6 @@ public final class CallerPeer {
      * Null if the connection was closed before its address was known.
      */
     public static @Nullable InetSocketAddress of(Channel channel) {
-        CallerConnection connection = CallerConnection.of(channel);
-        return (connection == null ? channel.remoteAddress() : connection.remote()) instanceof InetSocketAddress peer
-                ? peer
-                : null;
+        return CallerConnection.remote(channel) instanceof InetSocketAddress peer ? peer : null;
     }
 }

@@ -198,8 +198,7 @@ public final class ClientLimits {
     }
 
     private static @Nullable InetAddress peerOf(Channel channel) {
-        InetSocketAddress peer = CallerPeer.of(channel);
-        return peer == null ? null : peer.getAddress();
+        return CallerConnection.remote(channel) instanceof InetSocketAddress peer ? peer.getAddress() : null;
     }
 
     private Refusal refuse(Channel channel, @Nullable InetAddress forwarded) {

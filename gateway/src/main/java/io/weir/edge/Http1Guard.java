@@ -38,7 +38,7 @@ import reactor.netty.NettyPipeline;
  * <p>Concurrency: confined to the connection's event loop.
  */
 @SuppressWarnings("FutureReturnValueIgnored") // A failed write or close shows as the channel's close.
-final class Http1Guard extends ChannelDuplexHandler implements CallerConnection.Guard {
+final class Http1Guard extends ChannelDuplexHandler implements CallerConnection.Guard, Http1Scanner.Listener {
 
     private final CallerConnection connection;
     private final EdgeRules rules;
@@ -229,8 +229,8 @@ final class Http1Guard extends ChannelDuplexHandler implements CallerConnection.
         }
     }
 
-    /** Completes an upgrade by {@code Upgrade: h2c}, if there is one. */
-    void completeUpgrade() {
+    @Override
+    public void completeUpgrade() {
         if (upgrade.isH2c()) {
             upgrade.handOver(context(), scanner);
         }
@@ -238,8 +238,8 @@ final class Http1Guard extends ChannelDuplexHandler implements CallerConnection.
 
     // ---------------------------------------------------------------- refusals
 
-    /** The scanner has found bytes that a correct client does not send. */
-    void onMalformedBytes(String detail) {
+    @Override
+    public void onMalformedBytes(String detail) {
         if (state.isOpen()) {
             Refusal bad = Refusal.of(Reason.BAD_REQUEST, detail);
             if (state.isReadingBody()) {
@@ -308,8 +308,8 @@ final class Http1Guard extends ChannelDuplexHandler implements CallerConnection.
 
     // ---------------------------------------------------------------- time
 
-    /** The codec has decoded all bytes that have arrived. */
-    void onBytesDecoded() {
+    @Override
+    public void onBytesDecoded() {
         if (state.isOpen() && state.openRequests() == 0 && !state.isHeadTimed() && scanner.isInHead()) {
             timeHead();
         }

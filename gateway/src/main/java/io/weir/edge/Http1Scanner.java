@@ -55,6 +55,19 @@ final class Http1Scanner extends ChannelDuplexHandler {
         LOST
     }
 
+    /** Learns what the scanner finds. */
+    interface Listener {
+
+        /** Completes an upgrade by {@code Upgrade: h2c}, if there is one. */
+        void completeUpgrade();
+
+        /** The codec has decoded all bytes that have arrived. */
+        void onBytesDecoded();
+
+        /** There are bytes that a correct client does not send. */
+        void onMalformedBytes(String detail);
+    }
+
     /** The result of a scan step whose buffer needs no further scan. */
     private static final int STOP = -1;
 
@@ -63,7 +76,7 @@ final class Http1Scanner extends ChannelDuplexHandler {
     private static final byte VERTICAL_TAB = 0x0b;
     private static final String FOLDED_FIELD = "head: a line that begins with a space (expected: no folded fields)";
 
-    private final Http1Guard guard;
+    private final Listener listener;
     private final Http1ConnectionState connectionState;
 
     private Position position = Position.START;
@@ -76,8 +89,8 @@ final class Http1Scanner extends ChannelDuplexHandler {
 
     private @Nullable ChannelHandlerContext ctx;
 
-    Http1Scanner(Http1Guard guard, Http1ConnectionState connectionState) {
-        this.guard = guard;
+    Http1Scanner(Listener listener, Http1ConnectionState connectionState) {
+        this.listener = listener;
         this.connectionState = connectionState;
     }
 
@@ -106,12 +119,12 @@ final class Http1Scanner extends ChannelDuplexHandler {
         } else if (isDropping || connectionState.ignoresInput()) {
             drop(in);
         } else if (position == Position.LOST) {
-            guard.completeUpgrade();
+            listener.completeUpgrade();
             context.fireChannelRead(in);
         } else {
             scan(context, in);
             if (!isDropping) {
-                guard.onBytesDecoded();
+                listener.onBytesDecoded();
             }
         }
     }
@@ -273,7 +286,7 @@ final class Http1Scanner extends ChannelDuplexHandler {
     private int refuse(ByteBuf in, String detail) {
         in.release();
         position = Position.LOST;
-        guard.onMalformedBytes(detail);
+        listener.onMalformedBytes(detail);
         return STOP;
     }
 

@@ -5,6 +5,7 @@ import io.weir.engine.Decision.Step;
 import io.weir.limit.PauseAllowance;
 import io.weir.limit.Priority;
 import io.weir.limit.QueueingBulkhead;
+import io.weir.limit.Waiter;
 import io.weir.outcome.Reason;
 import java.util.concurrent.RejectedExecutionException;
 import org.jspecify.annotations.Nullable;
@@ -22,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  * loop. Until then the permit is on its way. If the wait has ended in the meantime, {@link #run} gives the
  * permit back; {@link #release} does not, since it cannot leave the queue any more.
  */
-final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, Runnable {
+final class Admission extends Waiter implements ExchangePhase, Runnable {
 
     /**
      * Each permit in vain shows that an instance has opened meanwhile, so more of them in a row are a defect.

@@ -4,6 +4,7 @@ import io.netty.channel.EventLoop;
 import io.netty.util.concurrent.ScheduledFuture;
 import io.weir.limit.Priority;
 import io.weir.limit.QueueingBulkhead;
+import io.weir.limit.Waiter;
 import io.weir.outcome.Reason;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -15,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Confined to the exchange's event loop, except {@link #evicted()} and {@link #granted()}. The latter
  * does nothing: {@link #leave()} later tells whether a permit was granted.
  */
-final class BulkheadDryRun extends QueueingBulkhead.Waiter {
+final class BulkheadDryRun extends Waiter {
 
     private final QueueingBulkhead bulkhead;
     private final BackendObserver observer;

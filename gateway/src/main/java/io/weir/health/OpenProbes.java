@@ -4,7 +4,7 @@ import io.weir.health.HealthState.Open;
 import org.jspecify.annotations.Nullable;
 
 /** The probes of a breaker while it is open. The schedule belongs to the open state. */
-public final class OpenProbes {
+public final class OpenProbes implements Probe.Owner {
 
     private final StateMachine machine;
 
@@ -67,6 +67,7 @@ public final class OpenProbes {
     }
 
     /** A probe was answered well. It may have been started in an earlier opening. */
+    @Override
     public void answered(Probe probe, long now) {
         if (probe.end() && machine.present() instanceof Open open) {
             machine.recovered(open, "a probe was answered", now);

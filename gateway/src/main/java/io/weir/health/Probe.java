@@ -15,7 +15,7 @@ public final class Probe {
     private final boolean isLastResort;
     private final AtomicBoolean ended = new AtomicBoolean();
     /** Set before the probe is handed out. */
-    private @Nullable OpenProbes owner;
+    private @Nullable Owner owner;
 
     Probe(ProbeSchedule schedule, long patienceNanos, boolean isPatient, boolean isLastResort) {
         this.schedule = schedule;
@@ -37,8 +37,15 @@ public final class Probe {
         return isLastResort;
     }
 
-    Probe ownedBy(OpenProbes probes) {
-        owner = probes;
+    /** What has started the probe. */
+    interface Owner {
+
+        /** The probe was answered well. */
+        void answered(Probe probe, long now);
+    }
+
+    Probe ownedBy(Owner starter) {
+        owner = starter;
         return this;
     }
 

@@ -10,7 +10,6 @@ import static io.weir.limit.QueueingBulkhead.LARGEST;
 
 import io.weir.limit.QueueingBulkhead.Entry;
 import io.weir.limit.QueueingBulkhead.Overflow;
-import io.weir.limit.QueueingBulkhead.Waiter;
 import java.util.ArrayDeque;
 import java.util.Queue;
 import java.util.concurrent.atomic.AtomicLong;
@@ -37,7 +36,7 @@ import org.jspecify.annotations.Nullable;
 // Benign: a waiter that has left counts as queued until its thread gets the monitor. While the serving thread
 // is suspended, waiters get no permit (new calls do, where no call waits). While a thread is suspended under
 // the monitor, calls that wait, and releases to them, wait for it.
-final class PermitQueue {
+final class PermitQueue implements Waiter.Entered {
 
     private final AtomicLong word;
 
@@ -156,8 +155,8 @@ final class PermitQueue {
         serve();
     }
 
-    /** Removes a waiter that has left. */
-    void leave(Waiter waiter, boolean expired) {
+    @Override
+    public void leave(Waiter waiter, boolean expired) {
         synchronized (waiting) {
             if (waiting.remove(waiter, expired && overflow == Overflow.EVICT_OLDEST)) {
                 takeBack();

@@ -1,6 +1,5 @@
 package io.weir.limit;
 
-import io.weir.limit.QueueingBulkhead.Waiter;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -9,7 +8,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class TenantQueue {
 
-    private final TenantQueues siblings;
     /** Null for the calls without a tenant, and for the tenants that share a queue. */
     final @Nullable String tenant;
 
@@ -25,13 +23,8 @@ final class TenantQueue {
     private int size;
     private boolean newestFirst;
 
-    TenantQueue(TenantQueues siblings, @Nullable String tenant) {
-        this.siblings = siblings;
+    TenantQueue(@Nullable String tenant) {
         this.tenant = tenant;
-    }
-
-    TenantQueues siblings() {
-        return siblings;
     }
 
     int size() {

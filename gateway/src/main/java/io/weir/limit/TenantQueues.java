@@ -1,6 +1,5 @@
 package io.weir.limit;
 
-import io.weir.limit.QueueingBulkhead.Waiter;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
@@ -17,8 +16,8 @@ final class TenantQueues {
 
     static final int MAX_TENANTS = 1_000;
 
-    private final TenantQueue withoutTenant = new TenantQueue(this, null);
-    private final TenantQueue shared = new TenantQueue(this, null);
+    private final TenantQueue withoutTenant = new TenantQueue(null);
+    private final TenantQueue shared = new TenantQueue(null);
     private final Map<String, TenantQueue> ofTenant = new HashMap<>();
 
     /** The queue whose turn it is; null while all are empty. */
@@ -121,7 +120,7 @@ final class TenantQueues {
         if (ofTenant.size() >= MAX_TENANTS) {
             return shared;
         }
-        TenantQueue added = new TenantQueue(this, tenant);
+        TenantQueue added = new TenantQueue(tenant);
         ofTenant.put(tenant, added);
         return added;
     }

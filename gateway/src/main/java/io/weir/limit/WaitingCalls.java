@@ -1,6 +1,6 @@
 package io.weir.limit;
 
-import io.weir.limit.QueueingBulkhead.Waiter;
+import java.util.Objects;
 import java.util.concurrent.atomic.AtomicIntegerArray;
 import org.jspecify.annotations.Nullable;
 
@@ -102,9 +102,10 @@ final class WaitingCalls {
         if (refused) {
             tenant.serveNewestFirst();
         }
-        tenant.siblings().remove(waiter, tenant);
+        int rank = rank(waiter.priority());
+        Objects.requireNonNull(queues[rank]).remove(waiter, tenant);
         size--;
-        publishSize(rank(waiter.priority()));
+        publishSize(rank);
         return true;
     }
 

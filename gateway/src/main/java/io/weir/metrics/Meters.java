@@ -1,8 +1,5 @@
 package io.weir.metrics;
 
-import java.util.List;
-import java.util.stream.Stream;
-
 /**
  * Every meter that the gateway defines. All meters are created from these definitions.
  *
@@ -14,13 +11,6 @@ import java.util.stream.Stream;
  * resilience4j_bulkhead_*}) and the JVM's.
  */
 public sealed interface Meters permits RouteMeter, BackendMeter, GatewayMeter {
-
-    /** The meters of all subjects. */
-    static List<Meters> all() {
-        return Stream.<Meters[]>of(RouteMeter.values(), BackendMeter.values(), GatewayMeter.values())
-                .flatMap(Stream::of)
-                .toList();
-    }
 
     /** Name, kind, unit, tags and description. */
     MeterDefinition definition();

@@ -8,7 +8,6 @@ import io.github.resilience4j.circuitbreaker.CircuitBreakerRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslContextBuilder;
-import io.weir.apply.LiveBackends.LeavingPool;
 import io.weir.cluster.Membership;
 import io.weir.config.BackendProperties;
 import io.weir.engine.Backend;

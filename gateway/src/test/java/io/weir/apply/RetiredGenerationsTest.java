@@ -5,8 +5,6 @@ import static org.awaitility.Awaitility.await;
 
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.util.concurrent.EventExecutor;
-import io.weir.apply.LiveBackends.LeavingPool;
-import io.weir.apply.RetiredGenerations.RetiredResource;
 import io.weir.door.RouteAnswers;
 import io.weir.door.RouteTable;
 import io.weir.door.Routes;

@@ -176,7 +176,7 @@ class CertificatePatternTest {
         "*.b, *.b, true"
     })
     void aWildcardStandsForOneOrMoreCharactersButNoDelimiter(String pattern, String text, boolean expected) {
-        assertThat(CertificatePattern.matches(pattern, text, '.')).isEqualTo(expected);
+        assertThat(Wildcard.matches(pattern, text, '.')).isEqualTo(expected);
     }
 
     @ParameterizedTest

@@ -6,6 +6,7 @@ import io.weir.health.ProbeMode;
 import io.weir.limit.FixedLimit;
 import io.weir.limit.LimitSettings;
 import io.weir.limit.QueueingBulkhead;
+import io.weir.limit.Waiter;
 import io.weir.outcome.Reason;
 import java.time.Duration;
 import java.util.function.Consumer;
@@ -573,7 +574,7 @@ class AdmissionTest {
     }
 
     /** The waiter behind the exchange in the queue. */
-    private static final class NextWaiter extends QueueingBulkhead.Waiter {
+    private static final class NextWaiter extends Waiter {
 
         private boolean granted;
 

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.weir.limit.QueueingBulkhead.Entry;
 import io.weir.limit.QueueingBulkhead.Overflow;
-import io.weir.limit.QueueingBulkhead.Waiter;
 import io.weir.testing.Tier;
 import java.util.ArrayList;
 import java.util.Comparator;

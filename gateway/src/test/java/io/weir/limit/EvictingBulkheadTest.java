@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.weir.limit.QueueingBulkhead.Entry;
 import io.weir.limit.QueueingBulkhead.Overflow;
-import io.weir.limit.QueueingBulkhead.Waiter;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;

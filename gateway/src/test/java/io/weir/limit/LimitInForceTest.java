@@ -393,7 +393,7 @@ class LimitInForceTest {
         }
     }
 
-    private static final class TestWaiter extends QueueingBulkhead.Waiter {
+    private static final class TestWaiter extends Waiter {
 
         private boolean wasGranted;
         private boolean wasEvicted;

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.weir.limit.QueueingBulkhead.Entry;
 import io.weir.limit.QueueingBulkhead.Overflow;
-import io.weir.limit.QueueingBulkhead.Waiter;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;

@@ -3,7 +3,6 @@ package io.weir.limit;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.weir.limit.QueueingBulkhead.Entry;
-import io.weir.limit.QueueingBulkhead.Waiter;
 import io.weir.testing.Tier;
 import java.util.ArrayList;
 import java.util.List;

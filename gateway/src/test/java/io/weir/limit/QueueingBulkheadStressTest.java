@@ -3,7 +3,6 @@ package io.weir.limit;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.weir.limit.QueueingBulkhead.Entry;
-import io.weir.limit.QueueingBulkhead.Waiter;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;

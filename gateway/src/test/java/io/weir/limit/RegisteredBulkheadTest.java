@@ -13,7 +13,6 @@ import io.github.resilience4j.micrometer.tagged.TaggedBulkheadMetrics;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.weir.limit.QueueingBulkhead.Entry;
-import io.weir.limit.QueueingBulkhead.Waiter;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

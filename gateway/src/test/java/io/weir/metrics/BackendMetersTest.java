@@ -9,7 +9,7 @@ import io.weir.instance.InstanceAddress;
 import io.weir.instance.PolledAddresses;
 import io.weir.limit.LimitSettings;
 import io.weir.limit.Priority;
-import io.weir.limit.QueueingBulkhead;
+import io.weir.limit.Waiter;
 import io.weir.outcome.Reason;
 import io.weir.testing.Allocation;
 import io.weir.testing.ObservedGateway;
@@ -81,7 +81,7 @@ class BackendMetersTest {
     void showsThePresentStateOfTheCompartment() {
         fixture.bulkhead.tryAcquire();
         fixture.bulkhead.tryAcquire();
-        fixture.bulkhead.enter(new QueueingBulkhead.Waiter() {
+        fixture.bulkhead.enter(new Waiter() {
             @Override
             protected void granted() {
                 // Only the resize below could grant it.
@@ -174,7 +174,7 @@ class BackendMetersTest {
     void countsPermitsAndShowsWaitingCallsByPriority() {
         fixture.bulkhead.acquireAnyway();
         fixture.bulkhead.acquireAnyway();
-        fixture.bulkhead.enter(new QueueingBulkhead.Waiter() {
+        fixture.bulkhead.enter(new Waiter() {
             @Override
             protected void granted() {}
 

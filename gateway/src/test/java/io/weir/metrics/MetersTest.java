@@ -44,7 +44,7 @@ class MetersTest {
     @Test
     void equalTheContentOfAScrape() {
         Map<String, Set<String>> documented = new TreeMap<>();
-        for (Meters meter : Meters.all()) {
+        for (Meters meter : AllMeters.list()) {
             meter.definition()
                     .prometheusNames()
                     .forEach(name -> documented.put(
@@ -67,7 +67,7 @@ class MetersTest {
     void haveTheirDescriptionAsHelpText() {
         String scrape = scrape();
 
-        for (Meters meter : Meters.all()) {
+        for (Meters meter : AllMeters.list()) {
             String first = meter.definition().prometheusNames().getFirst().replaceFirst("_bucket$", "");
             assertThat(scrape).contains(HELP + first + " " + meter.definition().description() + "\n");
         }
@@ -108,13 +108,13 @@ class MetersTest {
 
     @Test
     void haveUniqueNamesAndWellFormedTags() {
-        assertThat(Meters.all().stream().map(meter -> meter.definition().meterName()))
+        assertThat(AllMeters.list().stream().map(meter -> meter.definition().meterName()))
                 .doesNotHaveDuplicates();
-        assertThat(Meters.all().stream()
+        assertThat(AllMeters.list().stream()
                         .map(meter -> meter.definition().prometheusNames())
                         .flatMap(Collection::stream))
                 .doesNotHaveDuplicates();
-        for (Meters meter : Meters.all()) {
+        for (Meters meter : AllMeters.list()) {
             assertThat(meter.definition().meterName()).matches("weir(\\.[a-z]+)+");
             assertThat(meter.definition().tags()).allMatch(tag -> tag.matches("[a-z]+"));
             assertThat(meter.definition().description()).endsWith(".");

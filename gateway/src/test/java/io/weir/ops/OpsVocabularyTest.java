@@ -3,6 +3,7 @@ package io.weir.ops;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.weir.engine.ExchangeOutcomes;
+import io.weir.metrics.AllMeters;
 import io.weir.metrics.Meters;
 import io.weir.outcome.Reason;
 import java.io.IOException;
@@ -69,7 +70,7 @@ class OpsVocabularyTest {
     void everyMeterIsInARuleOrOnADashboard() {
         Set<String> used = found(METER, rules + dashboards);
 
-        for (Meters meter : Meters.all()) {
+        for (Meters meter : AllMeters.list()) {
             assertThat(meter.definition().prometheusNames())
                     .as("%s is in no rule and on no dashboard", meter)
                     .anyMatch(used::contains);
@@ -246,7 +247,7 @@ class OpsVocabularyTest {
 
     /** The names of all series of the gateway's own meters. */
     private static Set<String> existing() {
-        return Meters.all().stream()
+        return AllMeters.list().stream()
                 .map(meter -> meter.definition().prometheusNames())
                 .flatMap(Collection::stream)
                 .collect(Collectors.toSet());

@@ -2,7 +2,6 @@ package io.weir.limit;
 
 import io.weir.limit.QueueingBulkhead.Entry;
 import io.weir.limit.QueueingBulkhead.Overflow;
-import io.weir.limit.QueueingBulkhead.Waiter;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;

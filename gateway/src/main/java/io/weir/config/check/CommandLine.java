@@ -9,7 +9,6 @@ import java.util.OptionalInt;
 import java.util.Set;
 import java.util.function.BiConsumer;
 import java.util.function.IntConsumer;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.logging.LoggingSystem;
@@ -53,8 +52,6 @@ public final class CommandLine {
     /** Options of Spring Boot. */
     private static final Set<String> FLAGS = Set.of("--debug", "--trace");
 
-    private static final String FILES_PROPERTY = "spring.config.additional-location";
-
     private final List<Path> files = new ArrayList<>();
     private final List<String> properties = new ArrayList<>();
     private boolean validate;
@@ -78,7 +75,7 @@ public final class CommandLine {
                     WITHOUT_ENVIRONMENT + ": without --validate (expected: --validate --without-environment FILE...)";
         }
         if (usageError == null && !files.isEmpty() && properties.stream().anyMatch(CommandLine::isFilesProperty)) {
-            usageError = FILES_PROPERTY + ": also given as files (expected: one or the other)";
+            usageError = NamedFiles.PROPERTY + ": also given as files (expected: one or the other)";
         }
     }
 
@@ -114,7 +111,7 @@ public final class CommandLine {
     private static boolean isFilesProperty(String property) {
         int equals = property.indexOf('=');
         String name = equals < 0 ? property : property.substring(0, equals);
-        return PropertyNames.uniform(name).equals(PropertyNames.uniform(FILES_PROPERTY));
+        return PropertyNames.uniform(name).equals(PropertyNames.uniform(NamedFiles.PROPERTY));
     }
 
     /**
@@ -176,7 +173,7 @@ public final class CommandLine {
 
     private OptionalInt start(PrintStream err) {
         List<ConfigurationProblem> missing = files.stream()
-                .flatMap(file -> ValidateCommand.fileProblem(file).stream())
+                .flatMap(file -> NamedFiles.problem(file).stream())
                 .toList();
         ValidationReport report;
         if (missing.isEmpty()) {
@@ -194,14 +191,6 @@ public final class CommandLine {
 
     /** The arguments in Spring Boot's format. */
     public String[] springArguments() {
-        return springArguments(files, properties);
-    }
-
-    static String[] springArguments(List<Path> files, List<String> properties) {
-        String locations = files.stream().map(file -> "file:" + file).collect(Collectors.joining(","));
-        return Stream.concat(
-                        properties.stream(),
-                        files.isEmpty() ? Stream.empty() : Stream.of("--" + FILES_PROPERTY + '=' + locations))
-                .toArray(String[]::new);
+        return NamedFiles.arguments(files, properties);
     }
 }

@@ -1,6 +1,5 @@
 package io.weir.config.check;
 
-import io.weir.config.WeirProperties;
 import io.weir.config.check.RoutesCheck.Route;
 import jakarta.validation.MessageInterpolator;
 import jakarta.validation.Validation;
@@ -32,12 +31,6 @@ public final class ConfigurationCheck {
                     .configure()
                     .messageInterpolator(new ParameterMessageInterpolator())
                     .buildValidatorFactory());
-
-    /**
-     * Created once, because reading the annotations of all properties allocates more than the rest of a
-     * check. It reads those of a group when the group is checked for the first time.
-     */
-    static final PropertySchema.GroupSchema WEIR_SCHEMA = PropertySchema.of(WeirProperties.class);
 
     /** The prefixes below which each property name is checked. */
     private static final List<String> PREFIXES = List.of("weir", RoutesCheck.PREFIX);
@@ -91,7 +84,7 @@ public final class ConfigurationCheck {
                 problems::add);
         PREFIXES.forEach(path -> reportMalformedPrefixes(root, path, problems));
         properties.checkGroup(
-                "weir", WEIR_SCHEMA, RawTree.at(root, "weir"), SourceLocation.outsideFiles("configuration"));
+                "weir", PropertySchema.WEIR, RawTree.at(root, "weir"), SourceLocation.outsideFiles("configuration"));
         ValidValues validValues = properties.validValues();
         new BackendsCheck(root, validValues, problems::add).check();
         new GatewayCheck(environment, root, validValues, problems::add).check();

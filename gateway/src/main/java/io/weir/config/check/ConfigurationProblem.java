@@ -1,6 +1,5 @@
 package io.weir.config.check;
 
-import io.weir.config.check.RawTree.Setting;
 import java.util.Comparator;
 import org.jspecify.annotations.Nullable;
 import org.springframework.util.PlaceholderResolutionException;
@@ -53,11 +52,12 @@ public record ConfigurationProblem(
      * A value with a placeholder that cannot be resolved. Names only the placeholder, because the value may
      * be secret.
      */
-    static ConfigurationProblem unresolved(Setting setting, String text, IllegalArgumentException unresolved) {
+    static ConfigurationProblem unresolved(
+            SourceLocation location, String path, String text, IllegalArgumentException unresolved) {
         String which = unresolved instanceof PlaceholderResolutionException one
                 ? PLACEHOLDER + ' ' + one.getPlaceholder()
                 : PLACEHOLDER;
-        return of(setting.location(), setting.path(), text, which + WITHOUT_VALUE);
+        return of(location, path, text, which + WITHOUT_VALUE);
     }
 
     /** Whether another environment may have what is missing: a placeholder's value, or a file of TLS. */

@@ -8,7 +8,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Supplier;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.env.DefaultPropertiesPropertySource;
 import org.springframework.core.env.ConfigurableEnvironment;
@@ -22,10 +21,6 @@ import org.springframework.core.env.PropertySource;
  */
 // Concurrency: guarded by this.
 public final class ConfigurationReader implements Supplier<ConfigurationSnapshot> {
-
-    private static final String OPTIONAL = "optional:";
-    private static final List<String> LOCATIONS =
-            List.of("spring.config.location", "spring.config.additional-location");
 
     private final ConfigurableEnvironment running;
     private final String[] arguments;
@@ -51,9 +46,9 @@ public final class ConfigurationReader implements Supplier<ConfigurationSnapshot
     @Override
     public synchronized ConfigurationSnapshot get() {
         // Checked before loading, because Spring Boot treats a directory as an empty file.
-        List<ConfigurationProblem> unreadable = configuredLocations(running)
-                .filter(location -> !location.startsWith(OPTIONAL))
-                .map(ConfigurationReader::toPath)
+        List<ConfigurationProblem> unreadable = NamedFiles.locations(running)
+                .filter(location -> !NamedFiles.isOptional(location))
+                .map(NamedFiles::toPath)
                 .flatMap(file -> unreadable(file).stream())
                 .toList();
         if (!unreadable.isEmpty()) {
@@ -79,26 +74,13 @@ public final class ConfigurationReader implements Supplier<ConfigurationSnapshot
         return LoadedConfiguration.load(own, arguments);
     }
 
-    /** The configured file locations, in their original spelling. */
-    static Stream<String> configuredLocations(ConfigurableEnvironment environment) {
-        return LOCATIONS.stream()
-                .flatMap(property ->
-                        Stream.of(environment.getProperty(property, "").split("[,;]", -1)))
-                .map(String::strip)
-                .filter(location -> !location.isEmpty() && !location.endsWith("/") && !location.contains("classpath"));
-    }
-
-    static Path toPath(String location) {
-        return Path.of(location.replaceFirst('^' + OPTIONAL, "").replaceFirst("^file:(//)?", ""));
-    }
-
     private static Optional<ConfigurationProblem> unreadable(Path file) {
         try {
             String error = !Files.exists(file)
                     ? "no such file"
                     : !Files.isRegularFile(file)
                             ? "not a file"
-                            : !Files.isReadable(file) ? "not readable" : ValidateCommand.isEmpty(file) ? "empty" : null;
+                            : !Files.isReadable(file) ? "not readable" : NamedFiles.isEmpty(file) ? "empty" : null;
             return Optional.ofNullable(error)
                     .map(why -> ConfigurationProblem.of(SourceLocation.inFile(file.toString(), 0), "", null, why));
         } catch (IOException e) {

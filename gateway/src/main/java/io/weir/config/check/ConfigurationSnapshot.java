@@ -34,9 +34,6 @@ import org.springframework.util.function.SingletonSupplier;
  */
 public final class ConfigurationSnapshot {
 
-    /** The origin of the values that {@link #withOperatorValues} adds. */
-    public static final String OPERATOR = "operator";
-
     private static final String DEFAULT = "default";
     private static final Pattern ARGUMENT = Pattern.compile("(.*\\[\\d+])\\.args\\b.*");
 
@@ -83,7 +80,8 @@ public final class ConfigurationSnapshot {
 
     /** This configuration with values of an operator, which override all other sources. */
     public ConfigurationSnapshot withOperatorValues(Map<String, String> values) {
-        return new ConfigurationSnapshot(sources.withOverrides(OPERATOR, new LinkedHashMap<>(values)), List.of());
+        return new ConfigurationSnapshot(
+                sources.withOverrides(SourceLocation.OPERATOR, new LinkedHashMap<>(values)), List.of());
     }
 
     /** Whether both have the same sources: no file changed between their reads. */
@@ -171,7 +169,7 @@ public final class ConfigurationSnapshot {
     }
 
     private static boolean isChangeable(Setting setting) {
-        return setting.location().isFile() || setting.location().source().equals(OPERATOR);
+        return setting.location().isFile() || setting.location().isOfOperator();
     }
 
     /**
@@ -285,9 +283,7 @@ public final class ConfigurationSnapshot {
     /** The files of this configuration: those with settings, and those that the command line names. */
     public Set<Path> files() {
         Set<Path> files = new LinkedHashSet<>();
-        ConfigurationReader.configuredLocations(sources.environment())
-                .map(ConfigurationReader::toPath)
-                .forEach(files::add);
+        NamedFiles.locations(sources.environment()).map(NamedFiles::toPath).forEach(files::add);
         changeable().values().stream()
                 .map(Setting::location)
                 .filter(location -> location.isFile() && !location.source().contains(":"))

@@ -190,13 +190,7 @@ final class ConfigurationSources {
     private static SourceLocation location(@Nullable Origin origin) {
         @Nullable Origin plain = origin instanceof PropertySourceOrigin source ? source.getOrigin() : origin;
         return plain instanceof TextResourceOrigin text && text.getResource() != null
-                ? SourceLocation.inFile(SourceLocation.displayName(text.getResource()), lineOf(text))
+                ? SourceLocation.inFile(SourceLocation.displayName(text.getResource()), SourceLocation.lineOf(text))
                 : SourceLocation.outsideFiles("command line");
-    }
-
-    /** The line of a value, starting at 1; 0 if unknown. */
-    static int lineOf(TextResourceOrigin origin) {
-        TextResourceOrigin.Location location = origin.getLocation();
-        return location == null ? 0 : location.getLine() + 1;
     }
 }

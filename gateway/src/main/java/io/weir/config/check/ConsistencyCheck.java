@@ -207,7 +207,7 @@ final class ConsistencyCheck {
 
     /** An operator may set a number for a while; the bounds in the file wait for its end. */
     private static boolean isOperators(Entry entry) {
-        return ConfigurationSnapshot.OPERATOR.equals(entry.location().source());
+        return entry.location().isOfOperator();
     }
 
     private void checkBreaker(String backend) {

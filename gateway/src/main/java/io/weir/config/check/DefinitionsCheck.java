@@ -55,13 +55,6 @@ final class DefinitionsCheck {
         this.problems = problems;
     }
 
-    /**
-     * A predicate or filter with valid arguments.
-     *
-     * @param config the arguments that its factory has bound
-     */
-    record ValidDefinition(Definition definition, Object config) {}
-
     /** Checks a list of predicates. Returns all of them, or nothing if one is invalid. */
     Optional<List<ValidDefinition>> predicates(RawTree list) {
         List<Definition> definitions = definitions(list);
@@ -214,28 +207,6 @@ final class DefinitionsCheck {
     }
 
     // ---------------------------------------------------------------- reading
-
-    /**
-     * A predicate or filter.
-     *
-     * @param text its shortcut notation; null if it uses the expanded notation
-     */
-    record Definition(
-            String name, Map<String, String> args, @Nullable String text, String path, SourceLocation location) {
-
-        boolean hasArguments() {
-            return !args.isEmpty() || (text != null && text.contains("="));
-        }
-
-        boolean hasSecretArguments() {
-            return SecretMasking.hasSecretArguments(name, args.values());
-        }
-
-        @Override
-        public String toString() {
-            return text != null ? text : name;
-        }
-    }
 
     private List<Definition> definitions(RawTree list) {
         List<Definition> definitions = new ArrayList<>();

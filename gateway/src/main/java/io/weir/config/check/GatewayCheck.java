@@ -32,7 +32,6 @@ import org.springframework.core.env.Environment;
  */
 final class GatewayCheck {
 
-    static final String TRUSTED_PROXIES = "weir.edge.trusted-proxies";
     private static final String PROXY_PROTOCOL = "weir.edge.proxy-protocol";
     private static final List<String> DNS_SERVERS = List.of("weir.cluster.dns-server", "weir.dns-server");
     private static final String TOKEN = "weir.management.token";
@@ -179,14 +178,14 @@ final class GatewayCheck {
                     setting == null ? SourceLocation.outsideFiles("configuration") : setting.location(),
                     setting == null ? FORWARD_HEADERS : setting.path(),
                     strategy,
-                    "none; list the trusted proxies in " + TRUSTED_PROXIES));
+                    "none; list the trusted proxies in " + NetworksCheck.TRUSTED_PROXIES));
         }
     }
 
     /** Reports a PROXY protocol that is believed from nobody. */
     private void checkProxyProtocol() {
         boolean hasProxies = validValues
-                .get(TRUSTED_PROXIES)
+                .get(NetworksCheck.TRUSTED_PROXIES)
                 .filter(entry -> !(entry.value() instanceof List<?> networks) || !networks.isEmpty())
                 .isPresent();
         validValues
@@ -196,7 +195,7 @@ final class GatewayCheck {
                         entry.location(),
                         entry.path(),
                         entry.text(),
-                        "also " + TRUSTED_PROXIES + ", the balancers that send the header")));
+                        "also " + NetworksCheck.TRUSTED_PROXIES + ", the balancers that send the header")));
     }
 
     private void checkDnsServer(Entry server) {
@@ -294,7 +293,7 @@ final class GatewayCheck {
             environment.resolveRequiredPlaceholders(setting.text());
             return Optional.empty();
         } catch (IllegalArgumentException e) {
-            return Optional.of(ConfigurationProblem.unresolved(setting, setting.text(), e));
+            return Optional.of(ConfigurationProblem.unresolved(setting.location(), setting.path(), setting.text(), e));
         }
     }
 

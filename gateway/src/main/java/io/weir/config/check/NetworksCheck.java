@@ -11,6 +11,8 @@ import java.util.regex.Pattern;
 /** Finds malformed networks in lists of them. */
 final class NetworksCheck {
 
+    static final String TRUSTED_PROXIES = "weir.edge.trusted-proxies";
+
     /** A message of {@link Networks}. */
     private static final Pattern SENTENCE = Pattern.compile("[^:]+: (.*) \\((expected: .*)\\)");
 
@@ -26,7 +28,7 @@ final class NetworksCheck {
 
     /** Checks all lists of networks. */
     void check() {
-        checkList(GatewayCheck.TRUSTED_PROXIES);
+        checkList(TRUSTED_PROXIES);
         for (String id : validValues.names("weir.routes").keySet()) {
             checkAccess("weir.routes." + id + ".access");
             checkList("weir.routes." + id + ".access.allow");

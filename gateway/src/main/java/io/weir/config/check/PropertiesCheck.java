@@ -331,7 +331,7 @@ final class PropertiesCheck {
         try {
             resolved = environment.resolveRequiredPlaceholders(text);
         } catch (IllegalArgumentException e) {
-            problems.accept(ConfigurationProblem.unresolved(setting, text, e));
+            problems.accept(ConfigurationProblem.unresolved(setting.location(), setting.path(), text, e));
             return Optional.empty();
         }
         boolean empty = resolved.isBlank() && !mayBeEmpty;

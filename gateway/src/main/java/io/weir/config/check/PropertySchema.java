@@ -1,5 +1,6 @@
 package io.weir.config.check;
 
+import io.weir.config.WeirProperties;
 import jakarta.validation.constraints.NotNull;
 import java.lang.reflect.AnnotatedElement;
 import java.lang.reflect.AnnotatedParameterizedType;
@@ -23,6 +24,12 @@ import org.springframework.util.function.SingletonSupplier;
 
 /** The valid structure of the configuration, derived by reflection from the configuration records. */
 public sealed interface PropertySchema {
+
+    /**
+     * The schema of {@code weir}. Created once, because reading the annotations of all properties allocates
+     * more than the rest of a check. It reads those of a group when the group is checked for the first time.
+     */
+    GroupSchema WEIR = of(WeirProperties.class);
 
     /**
      * A record with named properties.

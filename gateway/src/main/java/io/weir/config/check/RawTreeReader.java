@@ -79,7 +79,7 @@ final class RawTreeReader {
         @Nullable Origin origin = OriginLookup.getOrigin(source, name);
         if (origin instanceof TextResourceOrigin text && text.getResource() != null) {
             Resource resource = plain(text.getResource());
-            int line = ConfigurationSources.lineOf(text);
+            int line = SourceLocation.lineOf(text);
             YamlFile yaml = files.get(resource);
             SourceLocation location = yaml == null
                     ? SourceLocation.inFile(SourceLocation.displayName(resource), line)

@@ -34,8 +34,7 @@ final class RecordBinder {
 
     /** All properties below {@code weir}. */
     WeirProperties weir() {
-        return (WeirProperties)
-                Objects.requireNonNull(bindGroup("weir", ConfigurationCheck.WEIR_SCHEMA, true, new HashSet<>()));
+        return (WeirProperties) Objects.requireNonNull(bindGroup("weir", PropertySchema.WEIR, true, new HashSet<>()));
     }
 
     /**

@@ -1,6 +1,5 @@
 package io.weir.config.check;
 
-import io.weir.config.check.DefinitionsCheck.ValidDefinition;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;

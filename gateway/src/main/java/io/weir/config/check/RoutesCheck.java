@@ -66,7 +66,7 @@ final class RoutesCheck {
             String id,
             boolean hasBackend,
             TemplateVariables variables,
-            List<DefinitionsCheck.ValidDefinition> filters,
+            List<ValidDefinition> filters,
             List<String> weightedGroups) {}
 
     private static final Set<String> TIMEOUTS = Set.of("response-timeout", "connect-timeout");
@@ -98,11 +98,11 @@ final class RoutesCheck {
             checkRoute(route);
         }
         boolean protects = routes.stream().anyMatch(route -> route.backend() != null);
-        List<DefinitionsCheck.ValidDefinition> defaults = elements(root, "default-filters").stream()
+        List<ValidDefinition> defaults = elements(root, "default-filters").stream()
                 .flatMap(filter -> definitions.filter(filter, protects ? "<name>" : null, "<id>").stream())
                 .toList();
         for (ResolvedRoute route : resolvedRoutes) {
-            List<DefinitionsCheck.ValidDefinition> filters =
+            List<ValidDefinition> filters =
                     Stream.concat(route.filters().stream(), defaults.stream()).toList();
             filters.forEach(filter -> definitions.checkVariables(filter, route.variables(), route.id()));
             checkPreservedPath(route.id(), filters);
@@ -140,7 +140,7 @@ final class RoutesCheck {
         problems.accept(ConfigurationProblem.expected(entry.location(), entry.path(), entry.text(), expected));
     }
 
-    private void checkPreservedPath(String id, List<DefinitionsCheck.ValidDefinition> filters) {
+    private void checkPreservedPath(String id, List<ValidDefinition> filters) {
         validValues
                 .explicit("weir.routes." + id + ".preserve-path")
                 .filter(entry -> Boolean.TRUE.equals(entry.value()))
@@ -241,16 +241,16 @@ final class RoutesCheck {
                     "missing; expected: at least one, such as Path=/orders/**"));
         }
         String displayId = id == null ? "<id>" : id;
-        List<Optional<List<DefinitionsCheck.ValidDefinition>>> predicateResults =
+        List<Optional<List<ValidDefinition>>> predicateResults =
                 predicates.stream().map(definitions::predicates).toList();
-        List<DefinitionsCheck.ValidDefinition> filters = RawTree.find(List.of(node), "filters").stream()
+        List<ValidDefinition> filters = RawTree.find(List.of(node), "filters").stream()
                 .flatMap(list -> definitions.filters(list, backend, displayId).stream())
                 .toList();
         if (predicateResults.stream().allMatch(Optional::isPresent)) {
             List<Object> arguments = predicateResults.stream()
                     .flatMap(Optional::stream)
                     .flatMap(List::stream)
-                    .map(DefinitionsCheck.ValidDefinition::config)
+                    .map(ValidDefinition::config)
                     .toList();
             List<String> weightedGroups = arguments.stream()
                     .filter(WeightConfig.class::isInstance)

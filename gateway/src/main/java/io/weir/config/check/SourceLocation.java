@@ -4,6 +4,7 @@ import java.io.File;
 import java.io.IOException;
 import java.util.Comparator;
 import org.springframework.boot.origin.OriginTrackedResource;
+import org.springframework.boot.origin.TextResourceOrigin;
 import org.springframework.core.io.ClassPathResource;
 import org.springframework.core.io.Resource;
 
@@ -21,6 +22,9 @@ public record SourceLocation(String source, int line, boolean isFile) implements
                     (SourceLocation location) -> !location.isFile())
             .thenComparing(SourceLocation::source)
             .thenComparingInt(SourceLocation::line);
+
+    /** The source of values that an operator has set. */
+    static final String OPERATOR = "operator";
 
     static SourceLocation inFile(String file, int line) {
         return new SourceLocation(file, line, true);
@@ -45,9 +49,20 @@ public record SourceLocation(String source, int line, boolean isFile) implements
         }
     }
 
+    /** The line of a value, starting at 1; 0 if unknown. */
+    static int lineOf(TextResourceOrigin origin) {
+        TextResourceOrigin.Location location = origin.getLocation();
+        return location == null ? 0 : location.getLine() + 1;
+    }
+
     private static String withoutDot(File file) {
         String path = file.getPath();
         return path.startsWith("./") ? path.substring(2) : path;
+    }
+
+    /** Whether an operator has set the value. */
+    boolean isOfOperator() {
+        return source.equals(OPERATOR);
     }
 
     @Override

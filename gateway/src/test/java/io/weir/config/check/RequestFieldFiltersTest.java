@@ -2,8 +2,6 @@ package io.weir.config.check;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.weir.config.check.DefinitionsCheck.Definition;
-import io.weir.config.check.DefinitionsCheck.ValidDefinition;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;

@@ -3,6 +3,7 @@ package io.weir.perf.jmh;
 import io.github.resilience4j.bulkhead.Bulkhead;
 import io.github.resilience4j.bulkhead.BulkheadConfig;
 import io.weir.limit.QueueingBulkhead;
+import io.weir.limit.Waiter;
 import java.time.Duration;
 import java.util.concurrent.locks.LockSupport;
 
@@ -61,7 +62,7 @@ public interface MeasuredBulkhead {
         }
     }
 
-    final class ParkedThread extends QueueingBulkhead.Waiter {
+    final class ParkedThread extends Waiter {
 
         private final Thread thread = Thread.currentThread();
         private volatile boolean granted;
