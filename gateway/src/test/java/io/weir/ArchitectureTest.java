@@ -63,6 +63,7 @@ class ArchitectureTest {
             // Networks.
             Map.entry("access", Set.of("edge")),
             Map.entry("authentication", Set.of()),
+            Map.entry("lastgood", Set.of()),
             // A fallback has a bulkhead of its own.
             Map.entry("fallback", Set.of("limit")));
 
@@ -145,6 +146,7 @@ class ArchitectureTest {
                     "instance",
                     "retry",
                     "fallback",
+                    "lastgood",
                     "overload",
                     "ratelimit",
                     "faults",

@@ -8,6 +8,7 @@ import io.weir.engine.Caller;
 import io.weir.engine.ExchangeOutcomes;
 import io.weir.engine.ExchangeRecord;
 import io.weir.engine.ExchangeTrace;
+import io.weir.engine.Replacement;
 import io.weir.engine.RouteObserver;
 import io.weir.faults.InjectedFault;
 import io.weir.instance.Instance;
@@ -65,6 +66,7 @@ public final class AccessLog implements RouteObserver, AutoCloseable {
     private static final byte[] OUTCOME = JsonLine.key("outcome");
     private static final byte[] REASON = JsonLine.key("reason");
     private static final byte[] DETAIL = JsonLine.key("detail");
+    private static final byte[] LAST_GOOD_S = JsonLine.key("last_good_s");
     private static final byte[] FAULT = JsonLine.key("fault");
     private static final byte[] CLIENT = JsonLine.key("client");
     private static final byte[] USER_AGENT = JsonLine.key("user_agent");
@@ -223,6 +225,10 @@ public final class AccessLog implements RouteObserver, AutoCloseable {
         }
         line.text(PRIORITY, exchange.priority().word(), WORD_CHARS);
         outcome(line, exchange.status(), ExchangeOutcomes.of(exchange), exchange.fallbackReason(), exchange.detail());
+        Replacement replacement = exchange.replacement();
+        if (replacement != null && replacement.isLastGood()) {
+            line.number(LAST_GOOD_S, replacement.ageSeconds());
+        }
         VerifiedToken token = exchange.token();
         optional(line, IDENTITY, token == null ? null : token.identity(), TEXT_CHARS);
         InjectedFault fault = exchange.fault();

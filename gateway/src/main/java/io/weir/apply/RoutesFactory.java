@@ -31,6 +31,10 @@ import io.weir.fallback.Fallback;
 import io.weir.fallback.FallbackProperties;
 import io.weir.health.RouteHealth;
 import io.weir.instance.HashKey;
+import io.weir.lastgood.AnswerSpace;
+import io.weir.lastgood.LastGood;
+import io.weir.lastgood.LastGoodProperties;
+import io.weir.lastgood.LastGoodStore;
 import io.weir.limit.OverdueCalls;
 import io.weir.limit.Priority;
 import io.weir.limit.QueueingBulkhead;
@@ -51,6 +55,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.springframework.cloud.gateway.config.GatewayProperties;
 import org.springframework.cloud.gateway.route.RouteDefinition;
@@ -62,13 +67,29 @@ import org.springframework.cloud.gateway.route.RouteDefinition;
 public final class RoutesFactory {
 
     private static final RouteProperties DEFAULTS = new RouteProperties(
-            null, Mode.REQUEST, null, null, null, null, null, null, null, Priority.NORMAL, false, null, null, null);
+            null,
+            Mode.REQUEST,
+            null,
+            null,
+            null,
+            null,
+            null,
+            null,
+            null,
+            Priority.NORMAL,
+            false,
+            null,
+            null,
+            null,
+            null);
 
     private final GeneralRoutesFactory generalRoutes;
     private final RouteCompiler compiler;
     private final RouteRecorders recorders;
     private final LongSupplier nanoClock;
     private final CompressionMemory compressionMemory;
+    private final LastGoodStore lastGoodStore;
+    private final String priorityHeader;
     private final @Nullable SharedBuckets sharedBuckets;
     private final Consumer<RouteHealth> onStalled;
     /** The most recent plan; guarded by this. */
@@ -79,6 +100,8 @@ public final class RoutesFactory {
      *
      * @param nanoClock the clock of rate limits
      * @param compressionMemory limits the compressions of all routes
+     * @param lastGoodStore the last good answers of all routes
+     * @param priorityHeader the field in which the gateway passes on a priority, in lower case; empty: none
      * @param sharedBuckets the counter of rate limits that all gateways share; null: none
      * @param onStalled receives each route that opens since its calls hang; must not block
      */
@@ -88,6 +111,8 @@ public final class RoutesFactory {
             RouteRecorders recorders,
             LongSupplier nanoClock,
             CompressionMemory compressionMemory,
+            LastGoodStore lastGoodStore,
+            String priorityHeader,
             @Nullable SharedBuckets sharedBuckets,
             Consumer<RouteHealth> onStalled) {
         this.generalRoutes = generalRoutes;
@@ -95,6 +120,8 @@ public final class RoutesFactory {
         this.recorders = recorders;
         this.nanoClock = nanoClock;
         this.compressionMemory = compressionMemory;
+        this.lastGoodStore = lastGoodStore;
+        this.priorityHeader = priorityHeader;
         this.sharedBuckets = sharedBuckets;
         this.onStalled = onStalled;
     }
@@ -230,6 +257,7 @@ public final class RoutesFactory {
                 answers.put(id, rules);
                 entries.add(planned.entry(route, compiled, preservePath, rules));
             }
+            changesInPlace.accept(() -> lastGoodStore.retain(spaces(byId)));
             WeightedGroups weights = weights(plan);
             return new Routes(
                     new RouteTable(entries, weights),
@@ -298,7 +326,24 @@ public final class RoutesFactory {
                     own.priority(),
                     own.access() == null ? null : new AddressRule(own.access()),
                     own.authentication() == null ? null : rule(id, own.authentication()),
-                    rateLimiter);
+                    rateLimiter,
+                    own.lastGood() == null
+                            ? null
+                            : lastGood(id, own.lastGood(), known == null ? null : known.lastGood()));
+        }
+
+        /** The answers of a route stay as long as they are found by the same requests. */
+        private LastGood lastGood(String id, LastGoodProperties own, @Nullable LastGood old) {
+            AnswerSpace space = old != null && old.hasKeyOf(own) ? old.space() : new AnswerSpace(id);
+            return new LastGood(own, space, lastGoodStore, priorityHeader);
+        }
+
+        private static Set<AnswerSpace> spaces(Map<String, Route> byId) {
+            return byId.values().stream()
+                    .map(Route::lastGood)
+                    .filter(Objects::nonNull)
+                    .map(LastGood::space)
+                    .collect(Collectors.toSet());
         }
 
         private AuthenticationRule rule(String id, RouteAuthenticationProperties own) {

@@ -8,6 +8,7 @@ import io.weir.engine.Mode;
 import io.weir.fallback.FallbackProperties;
 import io.weir.health.RouteProbeMode;
 import io.weir.instance.HashKey;
+import io.weir.lastgood.LastGoodProperties;
 import io.weir.limit.Priority;
 import io.weir.ratelimit.RateLimitProperties;
 import io.weir.retry.RetryProperties;
@@ -52,6 +53,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *     the header or cookie are divided by chance.
  * @param cors the pages of other origins whose scripts may use the route; off unless configured.
  * @param compression gzip for answers; off unless configured.
+ * @param lastGood the newest good answer to the same request, in place of a failure; off unless configured.
  */
 @ConfigurationPropertiesSource
 public record RouteProperties(
@@ -73,4 +75,5 @@ public record RouteProperties(
         String sticky,
 
         @Nullable @Valid @NestedConfigurationProperty CorsProperties cors,
-        @Nullable @Valid @NestedConfigurationProperty CompressionProperties compression) {}
+        @Nullable @Valid @NestedConfigurationProperty CompressionProperties compression,
+        @Nullable @Valid @NestedConfigurationProperty LastGoodProperties lastGood) {}

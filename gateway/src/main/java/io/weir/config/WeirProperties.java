@@ -6,6 +6,7 @@ import io.weir.cluster.ClusterProperties;
 import io.weir.drain.DrainProperties;
 import io.weir.edge.EdgeProperties;
 import io.weir.faults.FaultInjectionProperties;
+import io.weir.lastgood.LastGoodMemoryProperties;
 import io.weir.limit.LittlesLawProperties;
 import io.weir.management.ManagementProperties;
 import io.weir.overload.OverloadProperties;
@@ -31,6 +32,7 @@ import org.springframework.validation.annotation.Validated;
  * @param authentication the issuers of tokens that routes can require, and the fields for backends.
  * @param edge limits for callers.
  * @param rateLimit the counter that all gateways share, for rate limits of routes.
+ * @param lastGood the store of the last good answers of all routes.
  * @param cluster the discovery of the gateways that share limits.
  * @param overload the limits above which the gateway sheds load to protect itself.
  * @param drain the shutdown of the gateway.
@@ -51,6 +53,7 @@ public record WeirProperties(
         @DefaultValue @Valid @NestedConfigurationProperty AuthenticationProperties authentication,
         @DefaultValue @Valid @NestedConfigurationProperty EdgeProperties edge,
         @DefaultValue @Valid @NestedConfigurationProperty SharedRateLimitProperties rateLimit,
+        @DefaultValue @Valid @NestedConfigurationProperty LastGoodMemoryProperties lastGood,
         @DefaultValue @Valid @NestedConfigurationProperty ClusterProperties cluster,
         @DefaultValue @Valid @NestedConfigurationProperty OverloadProperties overload,
         @DefaultValue @Valid @NestedConfigurationProperty DrainProperties drain,

@@ -19,6 +19,7 @@ final class ActiveFallback {
 
     private final ExchangeContext exchange;
     private final Fallback fallback;
+    private @Nullable Refuse original;
     private @Nullable Refusal originalRefusal;
 
     private ActiveFallback(ExchangeContext exchange, Fallback fallback) {
@@ -37,6 +38,12 @@ final class ActiveFallback {
                 : null;
     }
 
+    /** Whether the route's fallback is another backend. */
+    static boolean asksBackend(Route route) {
+        Fallback fallback = route.fallback();
+        return fallback != null && !fallback.isStatic() && route.fallbackBackend() != null;
+    }
+
     /** Decides how the fallback replaces the refusal. */
     Decision begin(Refuse refuse, long now) {
         ExchangeRecord record = exchange.record();
@@ -44,15 +51,16 @@ final class ActiveFallback {
         Backend other = record.route().fallbackBackend();
         if (fallback.isStatic() || other == null) {
             record.reason = refuse.reason();
-            record.fallbackReason = refuse.reason();
+            record.replacement = Replacement.byStaticAnswer(refuse.reason());
             boolean isHead = HttpMethod.HEAD.equals(record.caller().method());
             return new Answer(fallback.status(), fallback.headers(), isHead ? EMPTY : fallback.body(), true);
         }
+        original = refuse;
         originalRefusal = Refusals.of(refuse, record, exchange.resources());
         if (isTooLate(now)) {
             return refuse;
         }
-        record.fallbackReason = refuse.reason();
+        record.replacement = Replacement.byOtherBackend(refuse.reason());
         record.leaveInstances();
         return new AskFallback(other);
     }
@@ -61,6 +69,15 @@ final class ActiveFallback {
     private boolean isTooLate(long now) {
         return exchange.timer().leftNanos(now) <= 0
                 || (exchange.record().caller().hasBody() && exchange.record().attempts() > 0);
+    }
+
+    /** The decision that the other backend's answer replaces. */
+    Refuse original() {
+        Refuse refuse = original;
+        if (refuse == null) {
+            throw new IllegalStateException("a static fallback was refused (expected: the fallback of a backend)");
+        }
+        return refuse;
     }
 
     /** The refusal that the caller gets if the other backend fails or refuses, too. */

@@ -6,8 +6,10 @@ import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.weir.body.BodyAggregator;
 import io.weir.body.Relay;
+import io.weir.engine.Decision.Answer;
 import io.weir.engine.Decision.BreakOff;
 import io.weir.engine.Decision.Refuse;
+import io.weir.engine.Decision.Replace;
 import io.weir.engine.Decision.Retry;
 import io.weir.engine.Decision.Step;
 import io.weir.health.BackendFailure;
@@ -110,6 +112,11 @@ abstract class Attempt implements ExchangePhase, Transfer {
         }
         if (failure != null || exchange.hasOpenEnd()) {
             report(failure, now);
+        }
+        Answer lastGood = LastGoodAnswers.insteadOf(status, exchange);
+        if (lastGood != null) {
+            exchange.apply(new Replace(status, lastGood));
+            return;
         }
         int bytes = BodyAggregator.bytesToAggregate(
                 exchange.record().caller().method(), exchange.hasOpenEnd(), status, headers);

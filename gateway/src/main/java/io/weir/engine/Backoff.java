@@ -4,7 +4,9 @@ import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpMethod;
 import io.weir.body.ContentLength;
+import io.weir.engine.Decision.Answer;
 import io.weir.engine.Decision.Refuse;
+import io.weir.engine.Decision.Replace;
 import io.weir.engine.Decision.Retry;
 import io.weir.engine.Decision.Step;
 import io.weir.instance.Instance;
@@ -14,9 +16,9 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The pause between two attempts. The exchange holds no permit, except while it drains the answer of the
- * previous attempt: the backend still works for that call. After a complete answer the connection is
- * reusable.
+ * The pause between two attempts, or between an attempt and the answer that replaces the attempt's. The
+ * exchange holds no permit, except while it drains the answer of the previous attempt: the backend still
+ * works for that call. After a complete answer the connection is reusable.
  *
  * <p>Draining is bounded in bytes and in time. Beyond the bounds the connection is closed.
  */
@@ -38,15 +40,34 @@ final class Backoff implements ExchangePhase {
     /** The attempt whose answer is being drained, with its permits; null: nothing is left to drain. */
     private @Nullable Attempt draining;
 
+    /** The answer that follows; null: another attempt. */
+    private final @Nullable Answer instead;
+
     private RetriedResult result = RetriedResult.Lost.LOST;
 
     /** A pause that has not {@linkplain #begin begun}. */
     Backoff(ExchangeContext exchange, Attempt attempt, Retry retry, long now) {
+        this(exchange, attempt, retry.status(), retry.backoffNanos(), null, now);
+    }
+
+    /** The end of an attempt whose answer is replaced. It has not begun to {@linkplain #drain drain}. */
+    Backoff(ExchangeContext exchange, Attempt attempt, Replace replace, long now) {
+        this(exchange, attempt, replace.status(), 0, replace.instead(), now);
+    }
+
+    private Backoff(
+            ExchangeContext exchange,
+            Attempt attempt,
+            int status,
+            long backoffNanos,
+            @Nullable Answer instead,
+            long now) {
         this.exchange = exchange;
         this.draining = attempt;
-        this.status = retry.status();
-        this.endsAt = now + retry.backoffNanos();
+        this.status = status;
+        this.endsAt = now + backoffNanos;
         this.drainEndsAt = now + MAX_DRAIN_NANOS;
+        this.instead = instead;
     }
 
     /** Ends the attempt, or drains its answer. Called once; the exchange is in this phase. */
@@ -63,7 +84,8 @@ final class Backoff implements ExchangePhase {
         }
     }
 
-    private void drain(long now) {
+    /** Reads the rest of the attempt's answer, within the bounds. */
+    void drain(long now) {
         Attempt attempt = draining;
         if (attempt == null) {
             return;
@@ -121,7 +143,10 @@ final class Backoff implements ExchangePhase {
             }
             endDrain(null, now);
         }
-        return now - endsAt < 0 ? Step.WAIT : Step.REQUEST_ADMISSION;
+        if (now - endsAt < 0) {
+            return Step.WAIT;
+        }
+        return instead == null ? Step.REQUEST_ADMISSION : instead;
     }
 
     @Override

@@ -99,11 +99,18 @@ sealed interface Decision {
      */
     record Retry(long backoffNanos, @Nullable Refuse failure, int status) implements Decision {}
 
+    /**
+     * Ends the attempt, whose answer has this status, and sends another answer in place of it.
+     *
+     * @param instead the last good answer
+     */
+    record Replace(int status, Answer instead) implements Decision {}
+
     /** Waits in this phase for an event or a time-out. */
     record Await(ExchangePhase phase) implements Decision {}
 
     /**
-     * Sends a complete answer: a static fallback, or the one that was to be retried.
+     * Sends a complete answer: a static fallback, a last good answer, or the one that was to be retried.
      *
      * @param body bytes that do not change
      */

@@ -7,6 +7,7 @@ import io.weir.engine.Decision.Await;
 import io.weir.engine.Decision.BreakOff;
 import io.weir.engine.Decision.Finish;
 import io.weir.engine.Decision.Refuse;
+import io.weir.engine.Decision.Replace;
 import io.weir.engine.Decision.Retry;
 import io.weir.engine.Decision.Step;
 import io.weir.engine.ExchangePhase.EmptyPhase;
@@ -119,6 +120,7 @@ public final class Exchange extends ExchangeContext {
                 case Step.WAIT -> Step.WAIT;
                 case Await waiting -> await(waiting.phase());
                 case Retry retry -> backOff(phase(Attempt.class), retry);
+                case Replace replace -> replaceAnswer(phase(Attempt.class), replace);
                 case AskFallback other -> admit(other.backend(), null);
                 case Answer own -> answer(own);
                 case Refuse refuse -> refuse(refuse);
@@ -219,6 +221,16 @@ public final class Exchange extends ExchangeContext {
         Backoff backoff = new Backoff(this, attempt, retry, now);
         phase = backoff;
         backoff.begin(retry, now);
+        armTimer(now);
+        return Step.WAIT;
+    }
+
+    /** Ends the attempt and drains its answer, before another one takes its place. */
+    private Decision replaceAnswer(Attempt attempt, Replace replace) {
+        long now = now();
+        Backoff draining = new Backoff(this, attempt, replace, now);
+        phase = draining;
+        draining.drain(now);
         armTimer(now);
         return Step.WAIT;
     }

@@ -1,6 +1,7 @@
 package io.weir.engine;
 
 import io.netty.channel.EventLoop;
+import io.weir.engine.Decision.Answer;
 import io.weir.engine.Decision.Finish;
 import io.weir.engine.Decision.Refuse;
 import io.weir.limit.Priority;
@@ -127,17 +128,27 @@ abstract class ExchangeContext {
     Decision replace(Refuse refuse, @Nullable RetriedResult retried, long now) {
         if (retried instanceof RetriedResult.Answered answered) {
             // No further attempt starts.
-            return answered.answer();
+            Answer lastGood = LastGoodAnswers.insteadOf(answered.status(), this);
+            return lastGood == null ? answered.answer() : lastGood;
         }
         Refuse ending = retried == null ? refuse : retried.insteadOf(refuse);
         if (fallback != null) {
-            return new Finish(fallback.originalRefusal(), record.detail());
+            Answer lastGood = LastGoodAnswers.insteadOf(fallback.original(), this);
+            return lastGood == null ? new Finish(fallback.originalRefusal(), record.detail()) : lastGood;
+        }
+        // The answer of another backend is fresh, so it comes first; a static answer comes last.
+        boolean isOtherFirst = ActiveFallback.asksBackend(record.route());
+        Answer first = isOtherFirst ? null : LastGoodAnswers.insteadOf(ending, this);
+        if (first != null) {
+            return first;
         }
         ActiveFallback taken = ActiveFallback.take(this, ending.reason());
         fallback = taken;
-        return taken == null
-                ? new Finish(Refusals.of(ending, record, resources()), ending.detail())
-                : taken.begin(ending, now);
+        if (taken != null) {
+            return taken.begin(ending, now);
+        }
+        Answer last = isOtherFirst ? LastGoodAnswers.insteadOf(ending, this) : null;
+        return last == null ? new Finish(Refusals.of(ending, record, resources()), ending.detail()) : last;
     }
 
     /** Gives back what lasts for the whole exchange. Called once, after the last phase is released. */

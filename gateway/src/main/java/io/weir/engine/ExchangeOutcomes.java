@@ -1,7 +1,6 @@
 package io.weir.engine;
 
 import com.fasterxml.jackson.annotation.JsonValue;
-import io.weir.fallback.Fallback;
 import io.weir.outcome.Reason;
 import java.util.ArrayList;
 import java.util.List;
@@ -10,14 +9,15 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The outcome of an exchange as one word of a bounded list: the word of the {@link Reason} if the gateway
- * answered by itself, {@code fallback} if the fallback answered, else the class of the backend's status.
+ * answered by itself, {@code fallback} if a fallback or the last good answer took its place, else the class
+ * of the backend's status.
  *
  * <p>The word is the {@code outcome} tag of {@code weir.requests}, the {@code outcome} of the access log, and
  * {@code weir.outcome} of a span.
  */
 public final class ExchangeOutcomes {
 
-    /** The fallback answered. */
+    /** The fallback answered, or the last good answer was used. */
     public static final String FALLBACK = "fallback";
 
     /** The backend's status is not from 100 to 599. */
@@ -70,15 +70,16 @@ public final class ExchangeOutcomes {
 
     /** The index of the exchange's word in {@link #words()}. */
     public static int index(ExchangeRecord exchange) {
-        return index(exchange.reason(), exchange.fellBack(), exchange.route().fallback(), exchange.status());
+        return index(exchange.reason(), exchange.replacement(), exchange.status());
     }
 
     /**
-     * The index of the word. With a static fallback, the reason is that of the replaced refusal. With a
-     * fallback backend, it is the reason for which that backend or the caller ended the exchange.
+     * The index of the word. With a static fallback or a last good answer, the reason is that of the
+     * replaced refusal. With a fallback backend, it is the reason for which that backend or the caller ended
+     * the exchange.
      */
-    static int index(@Nullable Reason reason, boolean fellBack, @Nullable Fallback fallback, int status) {
-        if (fellBack && (reason == null || (fallback != null && fallback.isStatic() && fallback.covers(reason)))) {
+    static int index(@Nullable Reason reason, @Nullable Replacement replacement, int status) {
+        if (replacement != null && replacement.endsWith(reason)) {
             return FALLBACK_INDEX;
         }
         return reason != null ? index(reason) : index(status);

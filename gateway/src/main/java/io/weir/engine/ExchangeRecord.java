@@ -41,8 +41,9 @@ public final class ExchangeRecord {
     @Nullable
     Quota quota;
 
+    /** What replaces the backend's answer; null: nothing. */
     @Nullable
-    Reason fallbackReason;
+    Replacement replacement;
 
     /** The instance of the last attempt, of a backend with several; null: none yet. */
     @Nullable
@@ -184,14 +185,22 @@ public final class ExchangeRecord {
         return fault;
     }
 
-    /** Whether the fallback was used. */
+    /** Whether a fallback or a last good answer was used. */
     public boolean fellBack() {
-        return fallbackReason != null;
+        return replacement != null;
     }
 
-    /** The reason of the refusal that the fallback replaced; null: no fallback was used. */
+    /** What has replaced the backend's answer; null: nothing. */
+    public @Nullable Replacement replacement() {
+        return replacement;
+    }
+
+    /**
+     * The reason of the refusal that was replaced; null: nothing was, or an answer of the backend with a
+     * failure status.
+     */
     public @Nullable Reason fallbackReason() {
-        return fallbackReason;
+        return replacement == null ? null : replacement.reason();
     }
 
     /** The status that the caller received; 499 if the caller left before. */

@@ -8,6 +8,7 @@ import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpStatusClass;
 import io.weir.body.BodyAggregator;
+import io.weir.body.CopiedBody;
 import io.weir.body.Relay;
 import io.weir.instance.Failures;
 import io.weir.outcome.Problem;
@@ -190,13 +191,13 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
     public void aggregate(int maxBytes, boolean failsIfLarger) {
         BodyAggregator aggregating = new BodyAggregator(this, maxBytes, failsIfLarger, connectionLoop());
         aggregator = aggregating;
-        answerBody().subscribe(aggregating);
+        (failsIfLarger ? answerBody() : recordedBody()).subscribe(aggregating);
     }
 
     @Override
     public Publisher<ByteBuf> relay() {
         Relay relay = new Relay(
-                answerBody(), Long.MAX_VALUE, this, exchange.resources().nanoClock());
+                recordedBody(), Long.MAX_VALUE, this, exchange.resources().nanoClock());
         if (mayEndEarly()) {
             relay.holdFailure();
         }
@@ -368,6 +369,14 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
     /** The answer's body: buffers, or holders of them, lent for the time of {@code onNext}. */
     Publisher<?> answerBody() {
         return connection().inbound().receiveObject();
+    }
+
+    /** The answer's body, which is recorded if it can be a last good answer. */
+    private Publisher<?> recordedBody() {
+        HttpClientResponse from = response;
+        CopiedBody.Listener recorder =
+                from == null ? null : LastGoodAnswers.recorder(exchange, from, instance.authority(), this::trailers);
+        return recorder == null ? answerBody() : new CopiedBody(answerBody(), recorder);
     }
 
     private Connection connection() {

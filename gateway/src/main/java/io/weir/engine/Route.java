@@ -5,6 +5,7 @@ import io.weir.authentication.AuthenticationRule;
 import io.weir.fallback.Fallback;
 import io.weir.health.ProbeMode;
 import io.weir.health.RouteHealth;
+import io.weir.lastgood.LastGood;
 import io.weir.limit.OverdueCalls;
 import io.weir.limit.Priority;
 import io.weir.limit.QueueingBulkhead;
@@ -35,6 +36,7 @@ import org.jspecify.annotations.Nullable;
  * @param access the callers that may use the route; null: anybody
  * @param authentication the proof of identity that the route requires; null: none
  * @param rateLimiter the quotas of the route's callers; null: none
+ * @param lastGood the answers that replace failures; null: none
  */
 public record Route(
         String id,
@@ -54,4 +56,5 @@ public record Route(
         Priority priority,
         @Nullable AddressRule access,
         @Nullable AuthenticationRule authentication,
-        @Nullable RateLimiter rateLimiter) {}
+        @Nullable RateLimiter rateLimiter,
+        @Nullable LastGood lastGood) {}

@@ -37,6 +37,11 @@
  *  ActiveFallback       the fallback and its permit                           from a refusal on
  * </pre>
  *
+ * <p>{@link io.weir.engine.LastGoodAnswers} records the good answers of a route that keeps them, and finds
+ * the one that replaces a failure. It is asked before a static fallback and after another backend. Where it
+ * replaces the backend's own answer, {@link io.weir.engine.Backoff} drains that answer first, so that the
+ * connection stays, and an error page that stalls costs its caller 50 ms.
+ *
  * <p>The parts decide, and the exchange acts. A part returns a {@link io.weir.engine.Decision}, such as
  * {@code ADMIT}, {@code QUEUE}, {@code Refuse} or {@code Retry}; {@link io.weir.engine.Exchange} carries
  * decisions out in one loop. No phase starts the next one, and none knows the exchange: a phase sees an

@@ -59,8 +59,13 @@ final class FleetFilter implements WebFilter, Ordered {
         PathPattern weir = pattern(basePath + '/' + pathOf.apply("weir") + "/{backend}");
         PathPattern reload = pattern(basePath + '/' + pathOf.apply("weirreload"));
         PathPattern faults = pattern(basePath + '/' + pathOf.apply("weirfaults"));
+        String lastGood = basePath + '/' + pathOf.apply("weirlastgood");
         // Not the end of one fault: its number is of one gateway.
-        this.changes = Map.of(HttpMethod.POST, List.of(weir, reload, faults), HttpMethod.DELETE, List.of(faults));
+        this.changes = Map.of(
+                HttpMethod.POST,
+                List.of(weir, reload, faults),
+                HttpMethod.DELETE,
+                List.of(faults, pattern(lastGood), pattern(lastGood + "/{route}")));
     }
 
     private static PathPattern pattern(String path) {
@@ -102,8 +107,8 @@ final class FleetFilter implements WebFilter, Ordered {
             return refuse(
                     exchange,
                     HttpStatus.BAD_REQUEST,
-                    "fleet: true (expected: a change of weir, weirfaults or weirreload; the number of a fault is of"
-                            + " one gateway)");
+                    "fleet: true (expected: a change of weir, weirfaults, weirlastgood or weirreload; the number of a"
+                            + " fault is of one gateway)");
         }
         if (!fleet.isEnabled()) {
             return refuse(exchange, HttpStatus.FORBIDDEN, "fleet: true (expected: weir.cluster.fleet: true)");

@@ -38,6 +38,7 @@ public final class RecentEvents {
         INSTANCE_DRAINED,
         FAULT_STARTED,
         FAULT_ENDED,
+        LAST_GOOD_EMPTIED,
         LIMIT_CHANGED,
         CONFIGURATION_RELOADED,
         CONFIGURATION_REFUSED;

@@ -5,6 +5,7 @@ import io.micrometer.core.instrument.Timer;
 import io.weir.engine.Backend;
 import io.weir.engine.ExchangeOutcomes;
 import io.weir.engine.ExchangeRecord;
+import io.weir.engine.Replacement;
 import io.weir.engine.RouteObserver;
 import io.weir.limit.Priority;
 import io.weir.limit.QueueingBulkhead;
@@ -85,11 +86,22 @@ public final class ExchangeMeters implements RouteObserver, AutoCloseable {
         if (exchange.route().backend().observer() instanceof BackendMeters meters) {
             meters.totals().count(outcome, exchange.totalNanos());
         }
+        Replacement replacement = exchange.replacement();
+        if (replacement != null && replacement.isLastGood()) {
+            countLastGood();
+        }
         Reason refusedBeforeFallback = exchange.fallbackReason();
         if (refusedBeforeFallback != null) {
             countShed(exchange.route().backend(), refusedBeforeFallback, exchange.priority());
         } else {
             countShed(exchange.backend(), exchange.reason(), exchange.priority());
+        }
+    }
+
+    void countLastGood() {
+        Counter answers = scope.counterIfOpen(RouteMeter.LAST_GOOD_ANSWERS, backend, route);
+        if (answers != null) {
+            answers.increment();
         }
     }
 

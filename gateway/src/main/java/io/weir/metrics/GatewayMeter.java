@@ -60,6 +60,16 @@ public enum GatewayMeter implements Meters {
     /** The limit of bodies of requests in memory. */
     READ_AHEAD_LIMIT(
             gauge("weir.read.ahead.limit").in("bytes"), "Limit of the bytes of request bodies that are read ahead."),
+    /** Answers in memory. */
+    LAST_GOOD_MEMORY(
+            gauge("weir.last.good.memory").in("bytes"), "Heap in use for the last good answers of all routes."),
+    /** The limit of answers in memory. */
+    LAST_GOOD_MEMORY_LIMIT(
+            gauge("weir.last.good.memory.limit").in("bytes"), "Limit of the heap for the last good answers."),
+    /** Answers that may come into memory. */
+    LAST_GOOD_RECORDING(
+            gauge("weir.last.good.recording").in("bytes"),
+            "Heap in use for answers that are recorded now, and are not kept yet."),
     /** Shows that the gateway itself is slow. */
     EVENT_LOOP_DELAY(
             gauge("weir.eventloop.delay").in("seconds"),

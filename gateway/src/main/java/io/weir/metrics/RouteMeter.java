@@ -18,6 +18,11 @@ public enum RouteMeter implements Meters {
     RESPONSE_BYTES(
             counter("weir.response.bytes", "backend", "route").in("bytes"),
             "Bytes of response bodies sent to callers."),
+    /** Only for routes that have used one. */
+    LAST_GOOD_ANSWERS(
+            counter("weir.last.good.answers", "backend", "route"),
+            "Requests that got the route's last good answer in place of a refusal or of a failure status. They have"
+                    + " the outcome 'fallback', too."),
     /** A route's own limit; only for routes that have one. */
     ROUTE_PERMITS_USED(
             gauge("weir.route.permits.used", "backend", "route"), "Permits in use of the route's own limit."),

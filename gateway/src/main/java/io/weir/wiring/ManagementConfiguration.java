@@ -10,6 +10,7 @@ import io.weir.edge.TlsEngine;
 import io.weir.engine.Backend;
 import io.weir.faults.InjectedFault;
 import io.weir.faults.InjectedFaults;
+import io.weir.lastgood.LastGoodStore;
 import io.weir.management.ConfigurationState;
 import io.weir.management.FaultView;
 import io.weir.management.Gateway;
@@ -18,6 +19,7 @@ import io.weir.management.OperatorSwitches;
 import io.weir.management.OtherMembersAdvisor;
 import io.weir.management.RecentEvents;
 import io.weir.management.WeirEndpoint;
+import io.weir.management.WeirLastGoodEndpoint;
 import io.weir.reload.ChangeHistory;
 import io.weir.reload.LiveConfiguration;
 import java.time.InstantSource;
@@ -124,6 +126,11 @@ class ManagementConfiguration {
             TlsEngine tlsEngine) {
         return new WeirEndpoint(
                 gateway, state.engine(), state.guard(), state.drain(), configuration, switches, tlsEngine.word());
+    }
+
+    @Bean
+    WeirLastGoodEndpoint weirLastGoodEndpoint(LastGoodStore store, Gateway gateway, RecentEvents recentEvents) {
+        return new WeirLastGoodEndpoint(store, gateway, recentEvents);
     }
 
     /** Replaces Spring Boot's own contributor, which is absent in classes that Maven has not built. */

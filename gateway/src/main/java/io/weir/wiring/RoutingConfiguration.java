@@ -33,7 +33,9 @@ import io.weir.edge.Forwarding;
 import io.weir.edge.OpenFiles;
 import io.weir.edge.VirtualHosts;
 import io.weir.engine.Engine;
+import io.weir.lastgood.LastGoodStore;
 import io.weir.metrics.IssuerMeters;
+import io.weir.metrics.LastGoodMeters;
 import io.weir.metrics.MeterBook;
 import io.weir.metrics.SharedRateLimitMeters;
 import io.weir.overload.OverloadGuard;
@@ -44,7 +46,9 @@ import io.weir.ratelimit.RedisProperties;
 import io.weir.ratelimit.SharedBuckets;
 import java.time.Clock;
 import java.util.List;
+import java.util.Locale;
 import java.util.Objects;
+import java.util.concurrent.ForkJoinPool;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.Function;
 import java.util.stream.Collectors;
@@ -189,6 +193,15 @@ class RoutingConfiguration {
         return type == null ? "" : type.getName();
     }
 
+    /** Answers are put in place in the common pool: Caffeine's writers may wait, and no event loop may. */
+    @Bean
+    LastGoodStore lastGoodStore(WeirProperties properties, Engine engine, MeterBook meterBook) {
+        LastGoodStore store = new LastGoodStore(
+                properties.lastGood(), engine::nanoTime, System::currentTimeMillis, ForkJoinPool.commonPool());
+        LastGoodMeters.show(meterBook, store);
+        return store;
+    }
+
     @Bean
     RoutesFactory routesFactory(
             ApplicationContext context,
@@ -197,13 +210,17 @@ class RoutingConfiguration {
             RouteRecorders recorders,
             Engine engine,
             WeirProperties properties,
+            LastGoodStore lastGoodStore,
             ObjectProvider<SharedBuckets> sharedBuckets) {
+        String priorityHeader = properties.edge().priorityHeader();
         return new RoutesFactory(
                 new GeneralRoutesFactory(context, conversion),
                 compiler,
                 recorders,
                 engine::nanoTime,
                 new CompressionMemory(properties.edge().compressionMemory().toBytes()),
+                lastGoodStore,
+                priorityHeader == null ? "" : priorityHeader.toLowerCase(Locale.ROOT),
                 sharedBuckets.getIfAvailable(),
                 engine::giveBackPermits);
     }

@@ -350,7 +350,7 @@ function drawGateway({ gateway, backends, replicas, configuration }) {
 
 const KINDS = { 'breaker-opened': 'failed', 'breaker-half-opened': 'shed', 'breaker-closed': 'answered', 'breaker-forced': 'shed',
   'breaker-released': 'answered', 'instance-ejected': 'failed', 'instance-returned': 'answered', 'instance-drained': 'shed',
-  'fault-started': 'failed', 'fault-ended': 'answered', 'limit-changed': 'caller', 'configuration-reloaded': 'caller', 'configuration-refused': 'failed' };
+  'fault-started': 'failed', 'fault-ended': 'answered', 'last-good-emptied': 'caller', 'limit-changed': 'caller', 'configuration-reloaded': 'caller', 'configuration-refused': 'failed' };
 let newestKey = '';
 
 /** Adds new events to the list; the list is live, so a reader announces only these. */

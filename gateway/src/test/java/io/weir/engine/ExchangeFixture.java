@@ -7,6 +7,8 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.EventLoop;
 import io.netty.channel.embedded.EmbeddedChannel;
+import io.netty.handler.codec.http.DefaultHttpHeaders;
+import io.netty.handler.codec.http.HttpMethod;
 import io.weir.access.AccessProperties;
 import io.weir.access.AddressRule;
 import io.weir.authentication.AuthenticationRule;
@@ -28,6 +30,13 @@ import io.weir.instance.Instances;
 import io.weir.instance.Pool;
 import io.weir.instance.UpstreamProtocol;
 import io.weir.instance.Violations;
+import io.weir.lastgood.AnswerSpace;
+import io.weir.lastgood.LastGood;
+import io.weir.lastgood.LastGoodMemoryProperties;
+import io.weir.lastgood.LastGoodProperties;
+import io.weir.lastgood.LastGoodRecording;
+import io.weir.lastgood.LastGoodRequest;
+import io.weir.lastgood.LastGoodStore;
 import io.weir.limit.Limit;
 import io.weir.limit.LimitInForce;
 import io.weir.limit.LittlesLawProperties;
@@ -67,6 +76,7 @@ import java.util.Set;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
+import org.springframework.util.unit.DataSize;
 import reactor.netty.resources.LoopResources;
 import reactor.test.publisher.TestPublisher;
 
@@ -149,6 +159,7 @@ final class ExchangeFixture {
     private Enforcement enforcement = Enforcement.FULL;
     private @Nullable RetryPolicy retry;
     private @Nullable Fallback fallback;
+    private @Nullable LastGood lastGood;
     private @Nullable Exchange exchange;
     private int retriesPerSecond;
     private boolean permitTaken;
@@ -375,6 +386,25 @@ final class ExchangeFixture {
         return this;
     }
 
+    /** The route has a last good answer to the request. */
+    ExchangeFixture withLastGood() {
+        LastGoodStore store = new LastGoodStore(
+                new LastGoodMemoryProperties(DataSize.ofMegabytes(1)), this::now, () -> 0, Runnable::run);
+        LastGood known = new LastGood(
+                new LastGoodProperties(Duration.ofMinutes(10), DataSize.ofKilobytes(64), List.of()),
+                new AnswerSpace("orders"),
+                store,
+                "");
+        LastGoodRecording recording = Objects.requireNonNull(known.record(
+                new LastGoodRequest(HttpMethod.GET, "/", caller.headers, new DefaultHttpHeaders(), ""),
+                200,
+                new DefaultHttpHeaders().set("content-length", "5")));
+        recording.add(Unpooled.copiedBuffer("known", StandardCharsets.UTF_8));
+        recording.complete();
+        lastGood = known;
+        return this;
+    }
+
     /** No protection is enforced; every refusal is counted. */
     ExchangeFixture withoutEnforcement() {
         enforcement = new Enforcement(false, false, false);
@@ -420,6 +450,7 @@ final class ExchangeFixture {
                 .health(routeHealth)
                 .priority(priority)
                 .callers(access, authentication, rateLimiter)
+                .lastGood(lastGood)
                 .build();
     }
 

@@ -17,13 +17,14 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 class ExchangeOutcomesTest {
 
-    private static final Fallback STATIC = fallback(null);
-    private static final Fallback OTHER_BACKEND = fallback("spare");
+    private static final Fallback STATIC = fallback();
+    private static final Replacement BY_STATIC = Replacement.byStaticAnswer(Reason.CIRCUIT_OPEN);
+    private static final Replacement BY_OTHER_BACKEND = Replacement.byOtherBackend(Reason.CIRCUIT_OPEN);
 
     @ParameterizedTest
     @EnumSource(Reason.class)
     void isTheWordOfTheReasonIfTheGatewayAnswered(Reason reason) {
-        assertThat(outcome(null, reason, false, reason.status().code())).isEqualTo(reason.word());
+        assertThat(outcome(null, reason, reason.status().code())).isEqualTo(reason.word());
     }
 
     @ParameterizedTest
@@ -39,33 +40,42 @@ class ExchangeOutcomesTest {
         "0, other"
     })
     void isTheClassOfTheBackendsStatusIfTheBackendAnswered(int status, String expected) {
-        assertThat(outcome(null, null, false, status)).isEqualTo(expected);
+        assertThat(outcome(null, null, status)).isEqualTo(expected);
     }
 
     @Test
     void isFallbackIfTheStaticFallbackAnswered() {
-        assertThat(outcome(STATIC, Reason.CIRCUIT_OPEN, true, 200)).isEqualTo("fallback");
+        assertThat(outcome(BY_STATIC, Reason.CIRCUIT_OPEN, 200)).isEqualTo("fallback");
     }
 
     @Test
     void isFallbackIfTheFallbackBackendAnswered() {
-        assertThat(outcome(OTHER_BACKEND, null, true, 404)).isEqualTo("fallback");
+        assertThat(outcome(BY_OTHER_BACKEND, null, 404)).isEqualTo("fallback");
     }
 
     @Test
     void isTheReasonOfTheRefusalIfTheFallbackBackendRefusedToo() {
-        assertThat(outcome(OTHER_BACKEND, Reason.CIRCUIT_OPEN, true, 503)).isEqualTo("circuit-open");
+        assertThat(outcome(BY_OTHER_BACKEND, Reason.CIRCUIT_OPEN, 503)).isEqualTo("circuit-open");
     }
 
     @Test
     void isClientClosedIfTheCallerLeftBeforeItReceivedTheFallback() {
-        assertThat(outcome(STATIC, Reason.CLIENT_CLOSED, true, 499)).isEqualTo("client-closed");
-        assertThat(outcome(OTHER_BACKEND, Reason.CLIENT_CLOSED, true, 499)).isEqualTo("client-closed");
+        assertThat(outcome(BY_STATIC, Reason.CLIENT_CLOSED, 499)).isEqualTo("client-closed");
+        assertThat(outcome(BY_OTHER_BACKEND, Reason.CLIENT_CLOSED, 499)).isEqualTo("client-closed");
     }
 
     @Test
     void isTheReasonThatBrokeOffTheFallbackBackendsAnswer() {
-        assertThat(outcome(OTHER_BACKEND, Reason.CONNECTION_LOST, true, 200)).isEqualTo("connection-lost");
+        assertThat(outcome(BY_OTHER_BACKEND, Reason.CONNECTION_LOST, 200)).isEqualTo("connection-lost");
+    }
+
+    @Test
+    void isFallbackIfTheLastGoodAnswerReplacedARefusalOrAFailureStatus() {
+        assertThat(outcome(Replacement.byLastGood(Reason.CIRCUIT_OPEN, 7), Reason.CIRCUIT_OPEN, 200))
+                .isEqualTo("fallback");
+        assertThat(outcome(Replacement.byLastGood(null, 0), null, 304)).isEqualTo("fallback");
+        assertThat(outcome(Replacement.byLastGood(null, 0), Reason.CLIENT_CLOSED, 499))
+                .isEqualTo("client-closed");
     }
 
     @Test
@@ -92,13 +102,13 @@ class ExchangeOutcomesTest {
                 .allMatch(word -> word.matches("[a-z0-9-]+"));
     }
 
-    private static String outcome(@Nullable Fallback fallback, @Nullable Reason reason, boolean fellBack, int status) {
-        return ExchangeOutcomes.words().get(ExchangeOutcomes.index(reason, fellBack, fallback, status));
+    private static String outcome(@Nullable Replacement replacement, @Nullable Reason reason, int status) {
+        return ExchangeOutcomes.words().get(ExchangeOutcomes.index(reason, replacement, status));
     }
 
-    private static Fallback fallback(@Nullable String backend) {
+    private static Fallback fallback() {
         return new Fallback(new FallbackProperties(
-                backend,
+                null,
                 200,
                 "application/json",
                 "{}",

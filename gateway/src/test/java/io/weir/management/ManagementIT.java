@@ -209,6 +209,8 @@ class ManagementIT {
                 .containsExactly(
                         "DELETE /actuator/weirfaults",
                         "DELETE /actuator/weirfaults/{id}",
+                        "DELETE /actuator/weirlastgood",
+                        "DELETE /actuator/weirlastgood/{route}",
                         "POST /actuator/weir/{backend}",
                         "POST /actuator/weirfaults",
                         "POST /actuator/weirreload");
@@ -219,7 +221,8 @@ class ManagementIT {
             String method = write.substring(0, write.indexOf(' '));
             String path = write.substring(write.indexOf(' ') + 1)
                     .replace("{backend}", "orders")
-                    .replace("{id}", "1");
+                    .replace("{id}", "1")
+                    .replace("{route}", "orders");
             String body = path.endsWith("orders") ? "{\"breaker\":\"open\",\"max-concurrent-calls\":3}" : "";
             assertThat(sent(method, path, body)).as(write).isEqualTo(401);
             assertThat(sent(method, path, body, token + "x")).as(write).isEqualTo(401);

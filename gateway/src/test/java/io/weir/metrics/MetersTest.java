@@ -13,6 +13,8 @@ import io.weir.engine.MoveReason;
 import io.weir.engine.Route;
 import io.weir.faults.FaultType;
 import io.weir.instance.Violations;
+import io.weir.lastgood.LastGoodMemoryProperties;
+import io.weir.lastgood.LastGoodStore;
 import io.weir.limit.Limit;
 import io.weir.limit.Priority;
 import io.weir.limit.QueueingBulkhead;
@@ -34,6 +36,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.springframework.util.unit.DataSize;
 
 class MetersTest {
 
@@ -159,6 +162,11 @@ class MetersTest {
                     () -> 0));
             Route observed = fixture.route(fixture.backend(backend), null, route);
             FaultMeters.show(book, () -> 1);
+            LastGoodMeters.show(
+                    book,
+                    new LastGoodStore(
+                            new LastGoodMemoryProperties(DataSize.ofMegabytes(1)), () -> 0, () -> 0, Runnable::run));
+            route.countLastGood();
             SharedRateLimitMeters.show(book, () -> 1, () -> 1);
             backend.faultInjected(FaultType.HANG);
             fixture.refused(observed, ObservedGateway.caller(), Duration.ZERO);

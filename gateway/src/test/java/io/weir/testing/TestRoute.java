@@ -10,6 +10,7 @@ import io.weir.engine.RouteObserver;
 import io.weir.fallback.Fallback;
 import io.weir.health.ProbeMode;
 import io.weir.health.RouteHealth;
+import io.weir.lastgood.LastGood;
 import io.weir.limit.OverdueCalls;
 import io.weir.limit.Priority;
 import io.weir.limit.QueueingBulkhead;
@@ -40,6 +41,7 @@ public final class TestRoute {
     private @Nullable AddressRule access;
     private @Nullable AuthenticationRule authentication;
     private @Nullable RateLimiter rateLimiter;
+    private @Nullable LastGood lastGood;
 
     private TestRoute(Backend backend, RouteObserver observer) {
         this.backend = backend;
@@ -124,6 +126,12 @@ public final class TestRoute {
         return this;
     }
 
+    /** The answers that replace failures. */
+    public TestRoute lastGood(@Nullable LastGood answers) {
+        lastGood = answers;
+        return this;
+    }
+
     /** The route. */
     public Route build() {
         return new Route(
@@ -144,6 +152,7 @@ public final class TestRoute {
                 priority,
                 access,
                 authentication,
-                rateLimiter);
+                rateLimiter,
+                lastGood);
     }
 }

@@ -3,12 +3,13 @@ package io.weir.config.check;
 import io.weir.compression.MediaTypes;
 import io.weir.config.check.RawTree.Setting;
 import io.weir.config.check.ValidValues.Entry;
+import io.weir.engine.Mode;
 import java.util.List;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
 import java.util.regex.Pattern;
 
-/** Checks the settings of routes that change answers: CORS, and compression. */
+/** Checks the settings of routes that change answers: CORS, compression, and last good answers. */
 final class RouteAnswersCheck {
 
     private static final String ALL = "*";
@@ -41,6 +42,9 @@ final class RouteAnswersCheck {
             RawTree.find(List.of(route), "compression").stream()
                     .findFirst()
                     .ifPresent(compression -> checkCompression(path + ".compression", compression));
+            RawTree.find(List.of(route), "last-good").stream()
+                    .findFirst()
+                    .ifPresent(lastGood -> checkLastGood(path, lastGood));
         });
     }
 
@@ -84,6 +88,14 @@ final class RouteAnswersCheck {
                 types,
                 type -> MediaTypes.isValid(type) && !type.startsWith(GRPC),
                 "a media type, text/* or application/*+json; never gRPC");
+    }
+
+    private void checkLastGood(String route, RawTree lastGood) {
+        checkEach(lastGood, route + ".last-good.key-headers", TOKEN, "the name of a header field");
+        if (validValues.value(route + ".mode", Mode.class).orElse(Mode.REQUEST) == Mode.STREAM) {
+            problems.accept(ConfigurationProblem.expected(
+                    lastGood.location(), lastGood.path(), null, "mode: request, since streams have no whole answers"));
+        }
     }
 
     /** Whether a list has no elements; an invalid one is reported elsewhere. */

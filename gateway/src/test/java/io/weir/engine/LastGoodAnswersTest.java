@@ -1,0 +1,209 @@
+package io.weir.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.netty.handler.codec.http.DefaultHttpHeaders;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpMethod;
+import io.weir.outcome.Reason;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The last good answer in each phase: the caller leaves, the deadline passes, the backend answers. */
+class LastGoodAnswersTest {
+
+    private static final Duration MAX_DRAIN = Duration.ofNanos(Backoff.MAX_DRAIN_NANOS);
+
+    private final ExchangeFixture fixture = new ExchangeFixture().withLastGood();
+
+    @Test
+    void replacesARefusalAndKeepsItsReason() {
+        fixture.start();
+        fixture.attempt().fails();
+        fixture.finish();
+        assertReplaced(Reason.CONNECT_FAILED);
+    }
+
+    @Test
+    void replacesARefusalAtTheDeadline() {
+        fixture.start();
+        fixture.attempt().connects();
+        fixture.advance(ExchangeFixture.DEADLINE);
+        assertThat(fixture.caller.received()).isEqualTo("answer 200");
+        fixture.finish();
+        assertReplaced(Reason.DEADLINE_EXCEEDED);
+    }
+
+    @Test
+    void aCallerWhoLeavesBeforeItIsFlushedHasLeft() {
+        fixture.start();
+        fixture.attempt().fails();
+        fixture.exchange().callerLeft();
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("client-closed 499");
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {500, 503, 599})
+    void replacesAFailureStatusAfterItsBody(int status) {
+        fixture.start();
+        FakeAttempt attempt = fixture.attempt().begins(status);
+        assertThat(attempt.isDraining()).isTrue();
+        assertThat(fixture.bulkhead.inUse()).isOne();
+        attempt.answers();
+        fixture.advance(Duration.ZERO);
+        assertThat(fixture.bulkhead.inUse()).isZero();
+        assertThat(attempt.cancelled).isZero();
+        fixture.finish();
+        assertReplaced(null);
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {200, 204, 304, 400, 404, 429, 499})
+    void passesEveryOtherStatusOn(int status) {
+        fixture.start();
+        fixture.attempt().begins(status).answers();
+        fixture.finish();
+        fixture.assertEndedCleanly();
+        assertThat(fixture.record().replacement()).isNull();
+        assertThat(fixture.record().status()).isEqualTo(status);
+    }
+
+    @Test
+    void doesNotWaitForALargeOrSlowErrorPage() {
+        fixture.start();
+        FakeAttempt attempt = fixture.attempt().begins(503);
+        fixture.advance(MAX_DRAIN);
+        assertThat(attempt.cancelled).isOne();
+        fixture.finish();
+        assertReplaced(null);
+
+        ExchangeFixture large = new ExchangeFixture().withLastGood().start();
+        large.attempt()
+                .begins(
+                        503,
+                        new DefaultHttpHeaders().setInt(HttpHeaderNames.CONTENT_LENGTH, Backoff.MAX_DRAINED_BYTES + 1));
+        large.advance(Duration.ZERO);
+        assertThat(large.caller.received()).isEqualTo("answer 200");
+        large.finish();
+        large.assertEndedCleanly();
+    }
+
+    @Test
+    void replacesAFailureStatusWhoseBodyBreaksOff() {
+        fixture.start();
+        fixture.attempt().begins(503).fails();
+        fixture.advance(Duration.ZERO);
+        fixture.finish();
+        assertReplaced(null);
+    }
+
+    @Test
+    void aCallerWhoLeavesWhileTheErrorPageIsReadReleasesEverything() {
+        fixture.start();
+        FakeAttempt attempt = fixture.attempt().begins(503);
+        fixture.exchange().callerLeft();
+        assertThat(attempt.cancelled).isOne();
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("client-closed 499");
+        assertThat(fixture.caller.received()).isEqualTo("nothing");
+    }
+
+    @Test
+    void theDeadlineMayPassWhileTheErrorPageIsRead() {
+        fixture.start();
+        fixture.advance(ExchangeFixture.DEADLINE.minusMillis(10));
+        fixture.attempt().begins(503);
+        fixture.advance(Duration.ofMillis(10));
+        assertThat(fixture.caller.received()).isEqualTo("answer 200");
+        fixture.finish();
+        fixture.assertEndedCleanly();
+        assertThat(ExchangeOutcomes.of(fixture.record())).isEqualTo("fallback");
+    }
+
+    @Test
+    void retriesFirst() {
+        fixture.withRetry().start();
+        fixture.attempt().begins(503).answers();
+        fixture.advance(ExchangeFixture.BACKOFF);
+        assertThat(fixture.attempts).hasSize(2);
+        fixture.finish();
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("200");
+        assertThat(fixture.record().replacement()).isNull();
+    }
+
+    @Test
+    void replacesTheAnswerThatWasToBeRetried() {
+        fixture.withRetry().start();
+        fixture.attempt().begins(503).answers();
+        fixture.takePermit().advance(ExchangeFixture.BACKOFF);
+        fixture.advance(ExchangeFixture.DEADLINE);
+        fixture.freePermit();
+        fixture.finish();
+        assertReplaced(null);
+    }
+
+    @Test
+    void precedesAStaticFallback() {
+        fixture.withStaticFallback().start();
+        fixture.attempt().fails();
+        assertThat(fixture.fallback().limit().inUse()).isZero();
+        fixture.finish();
+        assertReplaced(Reason.CONNECT_FAILED);
+    }
+
+    @Test
+    void followsAFallbackBackendAndKeepsTheFirstReason() {
+        fixture.withOtherBackend().start();
+        fixture.attempt().fails();
+        assertThat(fixture.attempts).hasSize(2);
+        fixture.attempt().begins(503).answers();
+        fixture.advance(Duration.ZERO);
+        fixture.finish();
+        assertReplaced(Reason.CONNECT_FAILED);
+    }
+
+    @Test
+    void followsAFallbackBackendThatFails() {
+        fixture.withOtherBackend().start();
+        fixture.attempt().fails();
+        fixture.attempt().connects().fails();
+        fixture.finish();
+        assertReplaced(Reason.CONNECT_FAILED);
+    }
+
+    @Test
+    void isNotUsedForOtherRequestsAndReasons() {
+        fixture.caller.method = HttpMethod.POST;
+        fixture.start();
+        fixture.attempt().fails();
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("connect-failed 502");
+
+        ExchangeFixture forbidden = new ExchangeFixture().withLastGood().withAllowedNetworks("198.51.100.0/24");
+        forbidden.start();
+        forbidden.assertEndedCleanly();
+        assertThat(forbidden.outcome()).isEqualTo("forbidden 403");
+
+        ExchangeFixture overQuota =
+                new ExchangeFixture().withLastGood().withRateLimit(1, true).useUpQuota();
+        overQuota.start();
+        overQuota.assertEndedCleanly();
+        assertThat(overQuota.outcome()).isEqualTo("rate-limited 429");
+    }
+
+    private void assertReplaced(@Nullable Reason reason) {
+        fixture.assertEndedCleanly();
+        assertThat(fixture.caller.received()).isEqualTo("answer 200");
+        assertThat(fixture.caller.answered).isEqualTo("known");
+        assertThat(ExchangeOutcomes.of(fixture.record())).isEqualTo("fallback");
+        assertThat(fixture.record().fallbackReason()).isEqualTo(reason);
+        assertThat(fixture.record().reason()).isEqualTo(reason);
+        assertThat(fixture.record().status()).isEqualTo(200);
+        assertThat(fixture.record().answerBytes()).isEqualTo(5);
+    }
+}
