@@ -374,8 +374,10 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
     /** The answer's body, which is recorded if it can be a last good answer. */
     private Publisher<?> recordedBody() {
         HttpClientResponse from = response;
-        CopiedBody.Listener recorder =
-                from == null ? null : LastGoodAnswers.recorder(exchange, from, instance.authority(), this::trailers);
+        if (from == null || exchange.record().route().lastGood() == null) {
+            return answerBody();
+        }
+        CopiedBody.Listener recorder = LastGoodAnswers.recorder(exchange, from, instance.authority(), this::trailers);
         return recorder == null ? answerBody() : new CopiedBody(answerBody(), recorder);
     }
 

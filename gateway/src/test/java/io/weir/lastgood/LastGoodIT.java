@@ -4,19 +4,30 @@ import static io.weir.testing.Refusals.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.weir.faults.FaultOrder;
+import io.weir.faults.FaultScope;
+import io.weir.faults.FaultType;
+import io.weir.faults.InjectedFaults;
 import io.weir.outcome.Reason;
 import io.weir.testing.Door;
 import io.weir.testing.OneBackendTests;
 import io.weir.testing.TestBackend;
 import io.weir.testing.TestCaller;
 import io.weir.testing.TestGateway;
+import io.weir.testing.TestHttp2Backend;
+import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
+import java.util.zip.GZIPInputStream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import tools.jackson.databind.JsonNode;
 
 /** The last good answer in place of a failure, through the real gateway; and where it must not be used. */
@@ -25,6 +36,7 @@ class LastGoodIT extends OneBackendTests {
     private static final String OPEN = "weir; hit; fwd=stale; detail=circuit-open";
     private static final String LARGE = "0123456789".repeat(2_000);
     private static TestBackend spare;
+    private static TestHttp2Backend http2;
 
     /** Ends the calls that hang. */
     private final CountDownLatch released = new CountDownLatch(1);
@@ -33,6 +45,7 @@ class LastGoodIT extends OneBackendTests {
     static void start() {
         backend = TestBackend.healthy();
         spare = TestBackend.healthy();
+        http2 = new TestHttp2Backend();
         gateway = TestGateway.setup()
                 .withoutPauses()
                 .backend(
@@ -44,6 +57,17 @@ class LastGoodIT extends OneBackendTests {
                 .backend("spare", spare.uri(), "deadline: 60s")
                 .route("kept", "orders", "last-good: { max-answer: 32KB }")
                 .route("late", "brief", "last-good: { max-age: 10m }")
+                .backend("faulty", backend.uri(), "deadline: 500ms")
+                .backend("h2", http2.uri(), "deadline: 60s", "protocol: h2")
+                .weir("faults: { enabled: true }")
+                .route("faulty", "faulty", "last-good: { max-age: 10m }")
+                .route("h2", "h2", "last-good: { max-age: 10m }")
+                .route("zipped", "orders", "last-good: { max-age: 10m }", "compression: { min-size: 10B }")
+                .filtered(
+                        "filtered",
+                        "orders",
+                        "\"AddResponseHeader=x-filtered, yes\", \"SetPath=/same\"",
+                        "last-good: { max-age: 10m }")
                 .route("plain", "orders")
                 .route("static", "orders", "last-good: { max-age: 10m }", "fallback: { status: 203, body: prepared }")
                 .route("other", "orders", "last-good: { max-age: 10m }", "fallback: { backend: spare }")
@@ -53,6 +77,7 @@ class LastGoodIT extends OneBackendTests {
     @AfterAll
     static void stopOthers() {
         spare.close();
+        http2.close();
     }
 
     @BeforeEach
@@ -169,6 +194,102 @@ class LastGoodIT extends OneBackendTests {
         assertThat(TestCaller.get(gateway.port(), path).text()).isEqualTo("known");
         backend.behave((request, conversation) -> conversation.answer(503, LARGE.repeat(10)));
         assertThat(TestCaller.get(gateway.port(), path).text()).isEqualTo("known");
+    }
+
+    /** As {@code perf/run chaos} does it: the gateway injects each fault into all calls of the route. */
+    @ParameterizedTest
+    @CsvSource({
+        "hang, 0, circuit-open deadline-exceeded",
+        "reset, 0, circuit-open connection-lost",
+        "abort, 503, circuit-open fault-injected"
+    })
+    void answersEveryKnownKeyDuringAnExperiment(String fault, int status, String reasons) throws IOException {
+        backend.behave(TestBackend.ECHO);
+        for (Door door : Door.values()) {
+            get(door, "faulty", "known");
+        }
+        awaitStored(2);
+        InjectedFaults faults = gateway.bean(InjectedFaults.class);
+        faults.start(
+                new FaultOrder(
+                        new FaultScope(null, "faulty", null),
+                        FaultType.of(fault),
+                        100,
+                        null,
+                        null,
+                        null,
+                        status,
+                        0,
+                        Duration.ofMinutes(1)),
+                "a test");
+        try {
+            for (int call = 0; call < 30; call++) {
+                Door door = Door.values()[call % 2];
+                TestCaller.Answer answer = get(door, "faulty", "known");
+                assertThat(answer.status()).isEqualTo(200);
+                assertThat(answer.text()).isEqualTo(door.path("faulty", "known"));
+                assertThat(answer.header("cache-status"))
+                        .matches("weir; hit; fwd=stale; detail=(" + reasons.replace(' ', '|') + ")");
+            }
+        } finally {
+            faults.endAll("a test");
+        }
+    }
+
+    @Door.Each
+    void keepsAnswersOfAnHttp2Backend(Door door) throws IOException {
+        http2.behave(stream -> stream.answer(200, 3, (byte) 'a', (byte) 'b', (byte) 'c'));
+        assertThat(get(door, "h2", "sized").text()).isEqualTo("abc");
+        http2.behave(stream -> {
+            stream.begin(new DefaultHttp2Headers().status("200"), false);
+            stream.write((byte) 'd', (byte) 'e');
+            stream.end();
+        });
+        assertThat(get(door, "h2", "unsized").text()).isEqualTo("de");
+        awaitStored(2);
+        gateway.backend("h2").health().operator().forceOpen();
+        assertThat(get(door, "h2", "sized").text()).isEqualTo("abc");
+        assertThat(get(door, "h2", "unsized").text()).isEqualTo("de");
+        assertThat(get(door, "h2", "never-seen").status()).isEqualTo(503);
+    }
+
+    /** Filters and compression see it as they see any answer. */
+    @Door.Both
+    void passesTheRoutesFiltersAndItsCompression(Door door) throws IOException {
+        backend.behave(answering("ETag: \"1\"\r\n", LARGE));
+        get(door, "filtered", "1");
+        get(door, "zipped", "1");
+        awaitStored(2);
+        opens();
+        TestCaller.Answer filtered = get(door, "filtered", "2");
+        assertThat(filtered.text()).isEqualTo(LARGE);
+        assertThat(filtered.header("x-filtered")).isEqualTo("yes");
+        assertThat(filtered.header("via")).isEqualTo("1.1 weir");
+        TestCaller.Answer zipped = get(door, "zipped", "1", "Accept-Encoding: gzip");
+        assertThat(zipped.header("content-encoding")).isEqualTo("gzip");
+        assertThat(zipped.header("cache-status")).isEqualTo(OPEN);
+        assertThat(new String(
+                        new GZIPInputStream(new ByteArrayInputStream(zipped.body())).readAllBytes(),
+                        StandardCharsets.UTF_8))
+                .isEqualTo(LARGE);
+        assertThat(get(door, "zipped", "1", "Accept-Encoding: gzip", "If-None-Match: " + zipped.header("etag"))
+                        .status())
+                .isEqualTo(304);
+        assertThat(get(door, "zipped", "1").text()).isEqualTo(LARGE);
+    }
+
+    /** The answer to HEAD has no body, so that it is no answer to GET. */
+    @Door.Each
+    void anAnswerToHeadIsForHeadOnly(Door door) throws IOException {
+        String path = door.path("kept", "head");
+        backend.behave((request, conversation) -> conversation.write("HTTP/1.1 200 OK\r\nContent-Length: 70\r\n\r\n"));
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            caller.request("HEAD", path);
+            awaitStored(1);
+            opens();
+            assertThat(caller.request("HEAD", path).header("content-length")).isEqualTo("70");
+            assertThat(caller.request("GET", path).status()).isEqualTo(503);
+        }
     }
 
     @Door.Each
