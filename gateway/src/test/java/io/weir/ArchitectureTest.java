@@ -46,7 +46,7 @@ class ArchitectureTest {
             Map.entry("retry", Set.of()),
             Map.entry("body", Set.of()),
             Map.entry("websocket", Set.of()),
-            Map.entry("probe", Set.of("health", "instance", "faults")),
+            Map.entry("probe", Set.of("health", "instance", "faults", "retry")),
             // The compartment of streams.
             Map.entry("slowcaller", Set.of("limit")),
             Map.entry("instance", Set.of("health")),

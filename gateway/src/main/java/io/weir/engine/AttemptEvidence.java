@@ -4,6 +4,7 @@ import io.netty.handler.codec.http.HttpHeaders;
 import io.weir.health.BackendFailure;
 import io.weir.limit.Limit.Evidence;
 import io.weir.outcome.Reason;
+import io.weir.retry.PushbackField;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -59,7 +60,8 @@ final class AttemptEvidence {
     @Nullable
     BackendFailure answered(int status, HttpHeaders headers, long now) {
         answered(status, now);
-        answer = BackendFailures.signOfLoad(status, headers);
+        answer = BackendFailures.signOfLoad(backend, status, headers);
+        reportPushback(headers, now);
         return BackendFailures.ofHead(backend, status, headers);
     }
 
@@ -70,6 +72,9 @@ final class AttemptEvidence {
      */
     void report(@Nullable BackendFailure failure, long backendNanos, long now) {
         if (failure == null) {
+            if (answer == Evidence.ANSWERED) {
+                health.answeredWell();
+            }
             health.succeeded(backendNanos, now);
         } else if (answer != Evidence.ANSWERED) {
             health.refused(backendNanos, failure, answer, now);
@@ -78,8 +83,20 @@ final class AttemptEvidence {
         }
     }
 
+    /** The backend asks to be left alone, if the answer is a sign of overload that names a time. */
+    private void reportPushback(HttpHeaders fields, long now) {
+        if (answer == Evidence.SHED || answer == Evidence.QUOTA) {
+            health.pushedBack(PushbackField.nanos(fields), answer == Evidence.QUOTA, now);
+        }
+    }
+
     /** The answer is complete. */
     void completed(HttpHeaders trailers, long backendNanos, long now) {
+        Evidence sign = trailers.isEmpty() ? Evidence.ANSWERED : BackendFailures.ofGrpcPushback(backend, trailers);
+        if (sign != Evidence.ANSWERED) {
+            answer = sign;
+            reportPushback(trailers, now);
+        }
         BackendFailure failure = BackendFailures.ofGrpcStatus(backend, trailers);
         report(failure, backendNanos, now);
         ExchangeRecord record = exchange.record();

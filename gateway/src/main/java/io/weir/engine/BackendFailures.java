@@ -5,6 +5,7 @@ import io.netty.handler.codec.http.HttpHeaders;
 import io.weir.health.BackendFailure;
 import io.weir.limit.Limit.Evidence;
 import io.weir.outcome.Reason;
+import io.weir.retry.PushbackField;
 import java.util.EnumMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -17,6 +18,8 @@ final class BackendFailures {
     private static final int FIRST_STATUS = 400;
     private static final int TOO_MANY_REQUESTS = 429;
     private static final int UNAVAILABLE = 503;
+    private static final String GRPC_RESOURCE_EXHAUSTED = "8";
+    private static final String GRPC_UNAVAILABLE = "14";
     private static final int STATUSES = 200;
     private static final int GRPC_STATUSES = 17;
 
@@ -57,14 +60,23 @@ final class BackendFailures {
     }
 
     /** The evidence of an answer's head about the backend's limit. */
-    static Evidence signOfLoad(int status, HttpHeaders head) {
+    static Evidence signOfLoad(Backend backend, int status, HttpHeaders head) {
         if (status != UNAVAILABLE && status != TOO_MANY_REQUESTS) {
-            return Evidence.ANSWERED;
+            return ofGrpcPushback(backend, head);
         }
         if (head.contains(HttpHeaderNames.RETRY_AFTER)) {
             return status == TOO_MANY_REQUESTS ? Evidence.QUOTA : Evidence.SHED;
         }
         return status == UNAVAILABLE ? Evidence.UNAVAILABLE : Evidence.ANSWERED;
+    }
+
+    /** The evidence of gRPC's pushback in a head or in trailers, which is that of {@code Retry-After}. */
+    static Evidence ofGrpcPushback(Backend backend, HttpHeaders fields) {
+        String status = backend.settings().isHttp2() ? PushbackField.grpcStatus(fields) : null;
+        if (GRPC_UNAVAILABLE.equals(status)) {
+            return Evidence.SHED;
+        }
+        return GRPC_RESOURCE_EXHAUSTED.equals(status) ? Evidence.QUOTA : Evidence.ANSWERED;
     }
 
     /** The failure that the gRPC status in a head or in trailers reports; null: none. */

@@ -161,6 +161,36 @@ final class HealthEvidence {
         }
     }
 
+    /** The answer is good: an instance that takes calls is not left alone. */
+    void answeredWell() {
+        health.pushback().answeredWell(sentAt);
+        if (routeBreaker != null) {
+            routeBreaker.pushback().answeredWell(sentAt);
+        }
+    }
+
+    /**
+     * The answer asks the gateway to stay away.
+     *
+     * @param mayBeCallers whether the answer may concern the caller alone
+     */
+    void pushedBack(long nanos, boolean mayBeCallers, long now) {
+        if (probe != null) {
+            probe.pushedBack(nanos, now);
+        } else if (mayBeCallers) {
+            int caller = CallerHash.of(record);
+            health.pushback().askedOfCaller(caller, nanos, now);
+            if (routeBreaker != null) {
+                routeBreaker.pushback().askedOfCaller(caller, nanos, now);
+            }
+        } else {
+            health.pushback().asked(nanos, now);
+            if (routeBreaker != null) {
+                routeBreaker.pushback().asked(nanos, now);
+            }
+        }
+    }
+
     /** The backend failed. */
     void failed(long backendNanos, BackendFailure failure, long now) {
         if (!begins()) {

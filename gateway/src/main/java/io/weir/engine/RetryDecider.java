@@ -4,7 +4,7 @@ import io.netty.handler.codec.http.HttpHeaders;
 import io.weir.engine.Decision.Refuse;
 import io.weir.engine.Decision.Retry;
 import io.weir.outcome.Reason;
-import io.weir.retry.RetryAfterField;
+import io.weir.retry.PushbackField;
 import io.weir.retry.RetryBudget;
 import io.weir.retry.RetryPolicy;
 import org.jspecify.annotations.Nullable;
@@ -24,7 +24,7 @@ final class RetryDecider {
         if (policy == null || !policy.retries(status) || !withdrawIfAllowed(attempt, policy)) {
             return null;
         }
-        long backoff = Math.max(backoffNanos(attempt, policy), RetryAfterField.nanos(head));
+        long backoff = Math.max(backoffNanos(attempt, policy, now), PushbackField.nanosToRetry(head));
         return takeFromBudget(attempt, backoff, now) ? new Retry(backoff, null, status) : null;
     }
 
@@ -37,12 +37,14 @@ final class RetryDecider {
     static @Nullable Retry afterFailure(Attempt attempt, Refuse failure, boolean isUnsent, long now) {
         RetryPolicy policy = attempt.exchange.record().route().retry();
         if (policy == null) {
-            return isUnsent || isRepeatableElsewhere(attempt, failure) ? withoutPolicy(attempt, failure, now) : null;
+            return isUnsent || isRepeatableElsewhere(attempt, failure, now)
+                    ? withoutPolicy(attempt, failure, now)
+                    : null;
         }
         if (!withdrawIfAllowed(attempt, policy)) {
             return null;
         }
-        long backoff = backoffNanos(attempt, policy);
+        long backoff = backoffNanos(attempt, policy, now);
         return takeFromBudget(attempt, backoff, now) ? new Retry(backoff, failure, 0) : null;
     }
 
@@ -50,8 +52,8 @@ final class RetryDecider {
      * Whether another instance can get the call: it has not been sent, or it may be sent twice and its
      * connection was lost before the answer's head.
      */
-    private static boolean isRepeatableElsewhere(Attempt attempt, Refuse failure) {
-        if (!hasAnotherInstance(attempt)) {
+    private static boolean isRepeatableElsewhere(Attempt attempt, Refuse failure, long now) {
+        if (!hasAnotherInstance(attempt, now)) {
             return false;
         }
         return switch (failure.reason()) {
@@ -64,10 +66,10 @@ final class RetryDecider {
         };
     }
 
-    private static boolean hasAnotherInstance(Attempt attempt) {
+    private static boolean hasAnotherInstance(Attempt attempt, long now) {
         return attempt.backend
                 .instances()
-                .hasAnother(attempt.instance, attempt.exchange.record().tried());
+                .hasAnother(attempt.instance, attempt.exchange.record().tried(), now);
     }
 
     /**
@@ -75,8 +77,8 @@ final class RetryDecider {
      * denial by the budget is not counted, since no policy asked for the retry.
      */
     private static @Nullable Retry withoutPolicy(Attempt attempt, Refuse failure, long now) {
-        boolean isLost = failure.reason() == Reason.CONNECTION_LOST && isRepeatableElsewhere(attempt, failure);
-        if ((attempt.exchange.record().attempts() > 1 && !hasAnotherInstance(attempt))
+        boolean isLost = failure.reason() == Reason.CONNECTION_LOST && isRepeatableElsewhere(attempt, failure, now);
+        if ((attempt.exchange.record().attempts() > 1 && !hasAnotherInstance(attempt, now))
                 || attempt.exchange.timer().leftNanos(now) <= 0
                 || (!isLost && !attempt.withdraw())
                 || !attempt.backend.retryBudget().tryWithdraw(now)) {
@@ -112,7 +114,7 @@ final class RetryDecider {
         RetryBudget budget = attempt.backend.retryBudget();
         if (attempt.evidence().isAnswered()
                 || attempt.evidence().isProbe()
-                || !hasAnotherInstance(attempt)
+                || !hasAnotherInstance(attempt, now)
                 || exchange.timer().leftNanos(now) <= 0
                 || !budget.tryWithdraw(now)) {
             return null;
@@ -132,10 +134,12 @@ final class RetryDecider {
                 attempt.exchange.record().attempts(), caller.method(), !attempt.withdraw(), caller.hasBody());
     }
 
-    private static long backoffNanos(Attempt attempt, RetryPolicy policy) {
+    /** The backoff of the policy, and at least until an instance takes retries. */
+    private static long backoffNanos(Attempt attempt, RetryPolicy policy, long now) {
         ExchangeContext exchange = attempt.exchange;
-        return policy.backoffNanos(
+        long ofPolicy = policy.backoffNanos(
                 exchange.record().attempts(), exchange.resources().random());
+        return Math.max(ofPolicy, attempt.backend.instances().pushbackNanos(now));
     }
 
     private static boolean takeFromBudget(Attempt attempt, long backoffNanos, long now) {

@@ -4,6 +4,7 @@ import io.weir.engine.Decision.Refuse;
 import io.weir.health.BackendFailure;
 import io.weir.health.Generation;
 import io.weir.health.Health;
+import io.weir.health.Pushback;
 import io.weir.health.RouteHealth;
 import io.weir.outcome.Reason;
 import org.jspecify.annotations.Nullable;
@@ -41,6 +42,11 @@ final class RouteBreaker {
     /** The health of the route. */
     RouteHealth health() {
         return health;
+    }
+
+    /** The time for which the answers to the route's calls ask the gateway to stay away. */
+    Pushback pushback() {
+        return health.health().pushback();
     }
 
     boolean refuses(long now) {

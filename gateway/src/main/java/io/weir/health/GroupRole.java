@@ -116,6 +116,7 @@ public final class GroupRole {
      * become one of several, or the only one.
      */
     public void takeStateOf(Health other) {
+        machine.pushback().takeOver(other.pushback());
         HealthState seen = machine.present();
         if (!(seen instanceof Closed)) {
             return;

@@ -208,6 +208,11 @@ public final class Health {
         return probes;
     }
 
+    /** The time for which the instance has asked to be left alone. */
+    public Pushback pushback() {
+        return machine.pushback();
+    }
+
     /** The limits on concurrent calls that the state sets. */
     public CallCaps caps() {
         return caps;
@@ -275,6 +280,9 @@ public final class Health {
      */
     public void configure(HealthSettings next) {
         HealthSettings before = machine.configure(next);
+        if (!next.recovery().maxPushback().equals(before.recovery().maxPushback())) {
+            machine.pushback().forget();
+        }
         if (sameDecisions(next.breaker(), before.breaker())) {
             return;
         }

@@ -3,7 +3,10 @@ package io.weir.health;
 import io.weir.health.HealthState.Open;
 import org.jspecify.annotations.Nullable;
 
-/** The probes of a breaker while it is open. The schedule belongs to the open state. */
+/**
+ * The probes of a breaker while it is open. The schedule belongs to the open state. No probe starts while the
+ * instance has asked to be left alone ({@link Pushback}).
+ */
 public final class OpenProbes implements Probe.Owner {
 
     private final StateMachine machine;
@@ -20,7 +23,7 @@ public final class OpenProbes implements Probe.Owner {
      * @param isCallers whether a caller waits for the answer; such a probe is never patient
      */
     public @Nullable Probe tryStart(long now, long usualNanos, boolean isCallers) {
-        return machine.present() instanceof Open open
+        return machine.present() instanceof Open open && !machine.pushback().isInForce(now)
                 ? owned(open.probes().tryStart(now, patienceNanos(usualNanos), !isCallers))
                 : null;
     }
@@ -32,7 +35,7 @@ public final class OpenProbes implements Probe.Owner {
      * @param usualNanos as for {@link #tryStart}
      */
     public @Nullable Probe tryStartLastResort(long now, long usualNanos) {
-        return machine.present() instanceof Open open
+        return machine.present() instanceof Open open && !machine.pushback().isInForce(now)
                 ? owned(open.probes().tryStartLastResort(now, patienceNanos(usualNanos)))
                 : null;
     }
@@ -44,7 +47,7 @@ public final class OpenProbes implements Probe.Owner {
      * @param usualNanos as for {@link #tryStart}
      */
     public @Nullable Probe tryStartRare(long now, long usualNanos) {
-        return machine.present() instanceof Open open
+        return machine.present() instanceof Open open && !machine.pushback().isInForce(now)
                 ? owned(open.probes().tryStartRare(now, open.since(), patienceNanos(usualNanos)))
                 : null;
     }
@@ -63,7 +66,9 @@ public final class OpenProbes implements Probe.Owner {
         if (group != null) {
             return group.isLastResortDue(now, usualNanos);
         }
-        return machine.present() instanceof Open open && open.probes().isLastResortDue(now, patienceNanos(usualNanos));
+        return machine.present() instanceof Open open
+                && !machine.pushback().isInForce(now)
+                && open.probes().isLastResortDue(now, patienceNanos(usualNanos));
     }
 
     /** A probe was answered well. It may have been started in an earlier opening. */
@@ -72,6 +77,11 @@ public final class OpenProbes implements Probe.Owner {
         if (probe.end() && machine.present() instanceof Open open) {
             machine.recovered(open, "a probe was answered", now);
         }
+    }
+
+    @Override
+    public void pushedBack(long nanos, long now) {
+        machine.pushback().asked(nanos, now);
     }
 
     /** A probe failed, or was given up. That changes no state: the breaker is open already. */
@@ -85,9 +95,11 @@ public final class OpenProbes implements Probe.Owner {
         if (group != null) {
             return group.nanosToNextProbe();
         }
-        return machine.present() instanceof Open open
-                ? open.probes().nanosToNextProbe(machine.now(), patienceNanos(0))
-                : 0;
+        if (!(machine.present() instanceof Open open)) {
+            return 0;
+        }
+        long now = machine.now();
+        return Math.max(machine.pushback().leftNanos(now), open.probes().nanosToNextProbe(now, patienceNanos(0)));
     }
 
     /** Probes under way. */

@@ -42,6 +42,9 @@ public final class Probe {
 
         /** The probe was answered well. */
         void answered(Probe probe, long now);
+
+        /** The answer asks the gateway to stay away for this time. */
+        void pushedBack(long nanos, long now);
     }
 
     Probe ownedBy(Owner starter) {
@@ -53,6 +56,13 @@ public final class Probe {
     public void answered(long now) {
         if (owner != null) {
             owner.answered(this, now);
+        }
+    }
+
+    /** The answer, which is not good, asks the gateway to stay away for this time. */
+    public void pushedBack(long nanos, long now) {
+        if (owner != null) {
+            owner.pushedBack(nanos, now);
         }
     }
 

@@ -20,6 +20,11 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *     the next one follows after a quarter of {@code stall-duration} if that is longer.
  * @param maxProbes probes under way at once; 1 to 100. A backend that hangs holds each probe until the probe
  *     is given up.
+ * @param maxPushback longest time for which an instance is left alone that asks for it, by the
+ *     {@code Retry-After} of a 503 or 429 or by {@code grpc-retry-pushback-ms}: it gets no probes and no
+ *     retries, and calls only where the other instances have their shares of the limit; 0 to 10m; 0: such
+ *     answers have no effect. A good answer to a later call ends it, and a 429 of one caller alone does not
+ *     begin it.
  * @param healthPath path that the gateway itself requests, by GET, in place of callers' requests; a status
  *     below 400 means healthy; starts with {@code /}; default: none.
  */
@@ -30,6 +35,9 @@ public record RecoveryProperties(
         Duration probeInterval,
 
         @DefaultValue("5") @Min(1) @Max(100) int maxProbes,
+
+        @DefaultValue("30s") @DurationMin @DurationMax(minutes = 10)
+        Duration maxPushback,
 
         @Nullable @Pattern(regexp = "/[\\x21-\\x7e]*", message = "a path that starts with /")
         String healthPath) {

@@ -53,6 +53,7 @@ final class StateMachine {
 
     private final boolean isRoute;
     private final BackendRoutes routes;
+    private final Pushback pushback;
     private volatile Runnable whenOpened = () -> {};
     private volatile TransitionListener whenChanged = (from, to, why, isWithPeers) -> {};
 
@@ -71,6 +72,8 @@ final class StateMachine {
         this.compartment = compartment;
         this.membership = membership;
         this.routes = new BackendRoutes(this);
+        this.pushback =
+                new Pushback(() -> this.settings.recovery().maxPushback().toNanos(), random);
         this.isRoute = routeVeto != null;
         this.veto = routeVeto == null ? routes::areOthersWell : routeVeto;
         this.nanoClock = nanoClock;
@@ -100,6 +103,11 @@ final class StateMachine {
     /** The routes of a backend, and the origins of its outcomes. Of any other health: unused. */
     BackendRoutes routes() {
         return routes;
+    }
+
+    /** The time for which the instance has asked to be left alone. */
+    Pushback pushback() {
+        return pushback;
     }
 
     /** Whether the state is that of a route. */

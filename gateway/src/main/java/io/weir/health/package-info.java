@@ -35,6 +35,15 @@
  * permits back ({@link io.weir.health.Generation}); otherwise they would hold, until their deadlines, the
  * permits that the recovered backend needs.
  *
+ * <p><b>Pushback.</b> An instance says when it wants the next calls, by {@code Retry-After} of a 503 or 429
+ * or by gRPC's pushback. It knows that better than a schedule of probes, and a retry that comes earlier is
+ * refused again. So until then it gets no probes and no retries, and of several instances it is the last
+ * choice ({@link io.weir.health.Pushback}). Callers whom its open breaker refuses read the rest of the time
+ * in their {@code Retry-After}. Calls to a backend with one instance are not held back: only the breaker
+ * refuses them. A route that is open alone has a pushback of its own. Health checks go on, since they are
+ * configured apart from the calls. Rejected alternative: to eject the instance for that time. It would refuse
+ * calls that a backend which sheds some of its load can do.
+ *
  * <p><b>Half-open to closed.</b> A ramp: the limit on calls starts at
  * {@code permitted-number-of-calls-in-half-open-state} and grows by one with each good answer, so it doubles
  * once per service time. Calls above it wait in the queue. The ramp ends when it reaches the configured
@@ -113,11 +122,12 @@
  * pairs of transitions that may meet. A refusal while open reads the state,
  * counts, and takes no lock.
  *
- * <p><b>Limitations.</b> A new instance gets calls before its first check. An instance whose check reports
- * overload by 503 is taken out, and its load goes to the others. Each gateway decides by itself; replicas do
- * not share breakers. If a backend sends the heads of its answers and then stalls, calls whose callers leave
- * early are no evidence; only a missed deadline is. A breaker that is not enforced keeps the permits of
- * hanging calls.
+ * <p><b>Limitations.</b> A 429 of a backend whose calls all have the same address, and no tenant, never
+ * begins a pushback: it may be the quota of one caller. A new instance gets calls before its first check. An
+ * instance whose check reports overload by 503 is taken out, and its load goes to the others. Each gateway
+ * decides by itself; replicas do not share breakers. If a backend sends the heads of its answers and then
+ * stalls, calls whose callers leave early are no evidence; only a missed deadline is. A breaker that is not
+ * enforced keeps the permits of hanging calls.
  */
 @NullMarked
 package io.weir.health;

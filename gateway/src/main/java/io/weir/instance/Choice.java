@@ -25,6 +25,9 @@ import org.jspecify.annotations.Nullable;
  * <p>If the better one is late, the best of all is chosen: where several instances hang, chance would often
  * compare two of them.
  *
+ * <p>An instance that has asked to be left alone ({@link io.weir.health.Pushback}) gets a call only where
+ * the others have their shares of the backend's limit, and a retry only where no other one is in.
+ *
  * <p><b>Slow start.</b> While an instance starts slowly, its weight has a factor below 1 ({@link SlowStart}),
  * in the draw and in the load. The factor is relative to the instance that has started first, so that it has
  * no effect while all start alike. It is ignored where the better instance has its share of the backend's
@@ -68,6 +71,9 @@ final class Choice<C extends Choice.Candidate> {
          * must show the present latency.
          */
         boolean isExplorationDue(long now);
+
+        /** Whether it has asked to be left alone for now. */
+        boolean isLeftAlone(long now);
 
         /** Whether the instance takes no further call now. */
         boolean isFull();
@@ -198,6 +204,10 @@ final class Choice<C extends Choice.Candidate> {
                 if (isSlowStart && chosen.isAtShare()) {
                     return best(now, null, false);
                 }
+                if (chosen.isLeftAlone(now)) {
+                    C best = best(now, null, isSlowStart);
+                    return best.isLeftAlone(now) || best.isAtShare() ? chosen : best;
+                }
                 if (isCoolingDown(chosen, now)) {
                     C best = best(now, null, isSlowStart);
                     // Where all cool down, the first ones would get most calls.
@@ -236,13 +246,13 @@ final class Choice<C extends Choice.Candidate> {
         return drawn;
     }
 
-    /** The best one of all; instances that were tried or are full come last. */
+    /** The best one of all; instances that were tried, are full, or have asked to be left alone come last. */
     private C best(long now, @Nullable TriedInstances tried, boolean isSlowStart) {
         C best = candidates.getFirst();
-        int bestRank = rank(best, tried);
+        int bestRank = rank(best, tried, now);
         for (int i = 1; i < sums.length; i++) {
             C next = candidates.get(i);
-            int rank = rank(next, tried);
+            int rank = rank(next, tried, now);
             if (rank < bestRank || (rank == bestRank && isPreferred(next, best, now, isSlowStart))) {
                 best = next;
                 bestRank = rank;
@@ -251,8 +261,10 @@ final class Choice<C extends Choice.Candidate> {
         return best;
     }
 
-    private static int rank(Candidate candidate, @Nullable TriedInstances tried) {
-        return (tried != null && tried.contains(candidate.identity()) ? 2 : 0) + (candidate.isFull() ? 1 : 0);
+    private static int rank(Candidate candidate, @Nullable TriedInstances tried, long now) {
+        return (candidate.isLeftAlone(now) ? 4 : 0)
+                + (tried != null && tried.contains(candidate.identity()) ? 2 : 0)
+                + (candidate.isFull() ? 1 : 0);
     }
 
     private static boolean isCoolingDown(Candidate candidate, long now) {

@@ -293,6 +293,11 @@ public final class Instance implements Choice.Candidate {
     }
 
     @Override
+    public boolean isLeftAlone(long now) {
+        return health.pushback().isInForce(now);
+    }
+
+    @Override
     public boolean isFull() {
         return health.caps().isRampFull() || health.caps().isAtCap();
     }

@@ -164,7 +164,20 @@ public final class Instances {
         } else if (seen.roundRobin != null && tried == null) {
             chosen = seen.roundRobin.choose(now);
         }
-        return chosen == null ? seen.choice.choose(now, tried) : chosen;
+        if (chosen != null && !chosen.isLeftAlone(now)) {
+            return chosen;
+        }
+        Instance other = seen.choice.choose(now, tried);
+        return chosen == null || (other != null && !other.isLeftAlone(now)) ? other : chosen;
+    }
+
+    /** The time until an instance that is in takes retries; 0: one does, or none is in. */
+    public long pushbackNanos(long now) {
+        long least = Long.MAX_VALUE;
+        for (Instance one : selection.choice.candidates()) {
+            least = Math.min(least, one.health().pushback().leftNanos(now));
+        }
+        return least == Long.MAX_VALUE ? 0 : least;
     }
 
     /** The part of a call's request that determines its instance; null: none does. */
@@ -178,18 +191,20 @@ public final class Instances {
     }
 
     /**
-     * Whether an instance is in that has not failed the exchange.
+     * Whether an instance is in that has not failed the exchange and has not asked to be left alone.
      *
      * @param last the last instance that has failed it
      * @param earlier the other ones; null: none
      */
-    public boolean hasAnother(Instance last, @Nullable TriedInstances earlier) {
+    public boolean hasAnother(Instance last, @Nullable TriedInstances earlier, long now) {
         if (group == null) {
             Instance only = first();
             return !only.isSameAs(last) && (earlier == null || !earlier.contains(only.identity()));
         }
         for (Instance one : selection.choice.candidates()) {
-            if (!one.isSameAs(last) && (earlier == null || !earlier.contains(one.identity()))) {
+            if (!one.isSameAs(last)
+                    && !one.isLeftAlone(now)
+                    && (earlier == null || !earlier.contains(one.identity()))) {
                 return true;
             }
         }

@@ -51,6 +51,10 @@
  * policy than {@code least-latency}, and where an operator forces the breaker. Rejected alternative: a cost
  * that doubles with each failure. A healthy instance may be a hundred times slower than an error.
  *
+ * <p><b>Pushback.</b> An instance that has asked to be left alone ({@link io.weir.health.Pushback}) is the
+ * last choice with every policy, and never the other instance of a retry. Calls that exceed the shares of the
+ * others go to it all the same: their answers show whether it takes calls again.
+ *
  * <p>An operator can drain every instance but the last one that takes calls
  * ({@link io.weir.instance.Instances#mayDrain}). Unlike those of an ejected instance, its calls are not moved
  * to other instances, since it still answers.

@@ -23,11 +23,15 @@ public interface Limit {
         ANSWERED,
         /** The deadline passed while the backend had the call. */
         TIMED_OUT,
-        /** A 503 with {@code Retry-After}: the backend refuses because it has too much to do. */
+        /**
+         * A 503 with {@code Retry-After}, or gRPC's UNAVAILABLE with a pushback: the backend refuses because
+         * it has too much to do.
+         */
         SHED,
         /**
-         * A 429 with {@code Retry-After}: as SHED while other calls are slow. If they are not, it concerns
-         * the quota of one caller, and says nothing about the backend.
+         * A 429 with {@code Retry-After}, or gRPC's RESOURCE_EXHAUSTED with a pushback: as SHED while other
+         * calls are slow. If they are not, it concerns the quota of one caller, and says nothing about the
+         * backend.
          */
         QUOTA,
         /**

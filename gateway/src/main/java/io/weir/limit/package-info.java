@@ -171,10 +171,10 @@
  *       at a limit of 3 to 7.
  *   <li><b>A 429 counts only while the answers to other calls are slow</b> (1.2 times the base latency). A
  *       backend says it to a caller that has used up its own quota, and other callers must not pay for that.
- *   <li><b>Sheds</b> (503 or 429 with {@code Retry-After}, fast 503s, refused connections) lower the limit to
- *       the number of calls that the backend answered at once. Without this rule goodput is the same, but the
- *       backend's latency is 1.32 instead of 1.23 times that at the best fixed limit, and callers get its
- *       503s.
+ *   <li><b>Sheds</b> (503 or 429 with {@code Retry-After}, gRPC's pushback, fast 503s, refused connections)
+ *       lower the limit to the number of calls that the backend answered at once. Without this rule goodput
+ *       is the same, but the backend's latency is 1.32 instead of 1.23 times that at the best fixed limit,
+ *       and callers get its 503s.
  * </ul>
  *
  * <p>Each figure was measured with one rule removed, on the same seeds. Tried and left out, since the results

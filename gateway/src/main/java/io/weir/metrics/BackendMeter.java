@@ -132,6 +132,11 @@ public enum BackendMeter implements Meters {
     /** Probes of an open breaker. */
     BREAKER_PROBES(
             gauge("weir.breaker.probes", "backend"), "Probes in flight that test whether the backend has recovered."),
+    /** Why no probe is sent. */
+    PUSHBACK_INSTANCES(
+            gauge("weir.pushback.instances", "backend"),
+            "Instances that get no probes and no retries for now, since they have asked for it by Retry-After or"
+                    + " grpc-retry-pushback-ms."),
     /** The first sign of a hang. */
     CALLS_OVERDUE(
             gauge("weir.calls.overdue", "backend"),

@@ -81,6 +81,13 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
 
     private record Parts(long maxWaitNanos, Instances instances, RetryBudget retryBudget) {
 
+        /** The instances that have asked to be left alone for now. */
+        long leftAlone() {
+            return instances.all().stream()
+                    .filter(one -> one.isLeftAlone(one.health().now()))
+                    .count();
+        }
+
         /** The sum over the pools of all instances. */
         int sum(ToIntFunction<Pool> figure) {
             int sum = 0;
@@ -198,6 +205,7 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
         scope.gauge(
                 BackendMeter.BREAKER_ENFORCED, () -> health.settings().breaker().enforce() ? 1 : 0, name);
         scope.gauge(BackendMeter.BREAKER_PROBES, health.probes()::underWay, name);
+        scope.gauge(BackendMeter.PUSHBACK_INSTANCES, () -> parts.leftAlone(), name);
         scope.gauge(BackendMeter.CALLS_OVERDUE, health::overdue, name);
     }
 

@@ -3,6 +3,7 @@ package io.weir.probe;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.EventLoop;
 import io.weir.instance.Instance;
+import io.weir.retry.PushbackField;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
@@ -80,6 +81,7 @@ final class ProbeCall {
             if (good) {
                 outcome.good();
             } else {
+                outcome.pushedBack(PushbackField.nanos(answer.responseHeaders()));
                 outcome.bad("answered " + answer.status().code());
             }
             return discarded(from);

@@ -44,6 +44,9 @@ public record ProbeRequest(HttpMethod method, String target, HttpHeaders head, B
         /** The answer is good. */
         void good();
 
+        /** The answer asks the gateway to stay away for this time. {@link #bad} follows. */
+        default void pushedBack(long nanos) {}
+
         /** The answer is not good. */
         void bad(String why);
 
@@ -103,6 +106,11 @@ public record ProbeRequest(HttpMethod method, String target, HttpHeaders head, B
         @Override
         public void good() {
             probe.answered(nanoClock.getAsLong());
+        }
+
+        @Override
+        public void pushedBack(long nanos) {
+            probe.pushedBack(nanos, nanoClock.getAsLong());
         }
 
         @Override

@@ -11,8 +11,10 @@
  * <p>A request that was provably not sent, because the backend refused the connection or had closed it before
  * the head was written, is tried once more without any configuration, within the same budget.
  *
- * <p>The backend's {@code Retry-After} ({@link io.weir.retry.RetryAfterField}) is a lower bound of the
- * backoff. If the deadline is earlier, the caller gets the answer at once.
+ * <p>The backend's {@code Retry-After} ({@link io.weir.retry.RetryAfterField}) and gRPC's pushback ({@link
+ * io.weir.retry.PushbackField}) are a lower bound of the backoff, also of the retries of other calls while no
+ * instance takes any ({@code recovery.max-pushback}). If the deadline is earlier, the caller gets the answer
+ * at once. A negative pushback of gRPC forbids the retry.
  *
  * <p><b>Permits.</b> A failed attempt returns its permits. After the backoff the exchange requests permits
  * again, behind the calls that came meanwhile: during its backoff a call must not hold a permit that another

@@ -211,7 +211,8 @@ class BackoffTest {
         fixture.withRetry().start();
         asksToWait("1").answers();
 
-        fixture.advance(Duration.ofMillis(999));
+        // With the jitter of the pushback, half of a tenth here.
+        fixture.advance(Duration.ofMillis(1049));
         assertThat(fixture.attempts).hasSize(1);
         fixture.advance(Duration.ofMillis(1));
         assertThat(fixture.attempts).hasSize(2);
@@ -229,7 +230,7 @@ class BackoffTest {
         assertThat(fixture.bulkhead.inUse()).isZero();
         assertThat(fixture.attempts).hasSize(1);
 
-        fixture.advance(Duration.ofSeconds(1).minus(MAX_DRAIN));
+        fixture.advance(Duration.ofMillis(1050).minus(MAX_DRAIN));
         assertThat(fixture.attempts).hasSize(2);
         fixture.finish();
         fixture.assertEndedCleanly();

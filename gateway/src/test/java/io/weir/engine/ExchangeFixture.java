@@ -214,7 +214,8 @@ final class ExchangeFixture {
     }
 
     private Health health(QueueingBulkhead permits) {
-        RecoveryProperties recovery = new RecoveryProperties(null, Duration.ofMillis(200), 5, null);
+        RecoveryProperties recovery =
+                new RecoveryProperties(null, Duration.ofMillis(200), 5, Duration.ofSeconds(30), null);
         return TestHealth.of(
                 TestHealth.settings(DEADLINE, 100, STALL, recovery), TestHealth.permitsOf(permits), this::now);
     }

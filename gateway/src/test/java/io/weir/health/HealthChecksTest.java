@@ -30,7 +30,7 @@ class HealthChecksTest {
     private static final HealthSettings SETTINGS = new HealthSettings(
             new CircuitBreakerProperties(
                     50, 100, null, SlidingWindowType.COUNT_BASED, null, null, 5, null, 5, Set.of(), Set.of(), true),
-            new RecoveryProperties(null, Duration.ofMillis(100), 5, null),
+            new RecoveryProperties(null, Duration.ofMillis(100), 5, Duration.ofSeconds(30), null),
             SECOND);
     private static final HealthCheckProperties CHECK =
             new HealthCheckProperties("/up", Duration.ofSeconds(2), Duration.ofSeconds(1), 2, 3, null);

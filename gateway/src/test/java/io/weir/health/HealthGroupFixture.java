@@ -79,7 +79,7 @@ final class HealthGroupFixture {
                         Set.of(),
                         Set.of(),
                         true),
-                new RecoveryProperties(null, Duration.ofMillis(100), 5, null),
+                new RecoveryProperties(null, Duration.ofMillis(100), 5, Duration.ofSeconds(30), null),
                 2 * SECOND);
     }
 

@@ -38,7 +38,12 @@ class HealthTest {
     }
 
     private static HealthSettings settings(Duration deadline, boolean enforce) {
-        return settings(deadline, enforce, 100, null, new RecoveryProperties(null, Duration.ofMillis(100), 5, null));
+        return settings(
+                deadline,
+                enforce,
+                100,
+                null,
+                new RecoveryProperties(null, Duration.ofMillis(100), 5, Duration.ofSeconds(30), null));
     }
 
     private static HealthSettings settings(
@@ -118,7 +123,7 @@ class HealthTest {
                 true,
                 50,
                 Duration.ofMillis(400),
-                new RecoveryProperties(null, Duration.ofMillis(100), 5, null)));
+                new RecoveryProperties(null, Duration.ofMillis(100), 5, Duration.ofSeconds(30), null)));
         for (int i = 0; i < 20; i++) {
             health.succeeded(enter(), 400 * MILLIS, now);
         }
@@ -566,7 +571,11 @@ class HealthTest {
     void keepsItsStateWithOtherProbesOrDeadlines() {
         open();
         health.configure(settings(
-                Duration.ofSeconds(1), true, 100, null, new RecoveryProperties(null, Duration.ofSeconds(1), 1, null)));
+                Duration.ofSeconds(1),
+                true,
+                100,
+                null,
+                new RecoveryProperties(null, Duration.ofSeconds(1), 1, Duration.ofSeconds(30), null)));
         assertThat(health.state()).isEqualTo(State.OPEN);
     }
 
@@ -583,7 +592,7 @@ class HealthTest {
                 true,
                 50,
                 Duration.ofMillis(400),
-                new RecoveryProperties(null, Duration.ofMillis(100), 5, null)));
+                new RecoveryProperties(null, Duration.ofMillis(100), 5, Duration.ofSeconds(30), null)));
         assertThat(health.state()).isEqualTo(forced ? State.FORCED_OPEN : State.CLOSED);
     }
 

@@ -38,7 +38,7 @@ class ProbeScheduleTest {
                 Duration.ofNanos(DEADLINE),
                 20,
                 null,
-                new RecoveryProperties(null, Duration.ofNanos(INTERVAL), maxProbes, null));
+                new RecoveryProperties(null, Duration.ofNanos(INTERVAL), maxProbes, Duration.ofSeconds(30), null));
     }
 
     private @Nullable Probe tryStart() {

@@ -38,6 +38,7 @@ class ChoiceTest {
         private int coolDownFailures;
         private boolean isAtShare;
         private boolean isOut;
+        private boolean isLeftAlone;
 
         Server(int weight, long serviceNanos) {
             this.weight = weight;
@@ -77,6 +78,11 @@ class ChoiceTest {
         void answered(long tookNanos, long now) {
             exploration.answered(tookNanos, latency.lastNanos(), now);
             latency.record(tookNanos, now);
+        }
+
+        @Override
+        public boolean isLeftAlone(long now) {
+            return isLeftAlone;
         }
 
         @Override
@@ -263,6 +269,42 @@ class ChoiceTest {
             assertThat(choice.choose(now, new TriedInstances(servers.get(1), null)))
                     .isSameAs(servers.get(2));
         }
+    }
+
+    @Test
+    void prefersTheOthersToOneThatAskedToBeLeftAlone() {
+        List<Server> servers = servers(3, 1);
+        Server alone = servers.getFirst();
+        alone.isLeftAlone = true;
+        servers.get(1).inFlight = 20;
+        servers.get(2).inFlight = 20;
+        Choice<Server> choice = choice(servers);
+        for (int i = 0; i < 100; i++) {
+            assertThat(choice.choose(now, null)).isNotSameAs(alone);
+            assertThat(choice.choose(now, new TriedInstances(servers.get(1), null)))
+                    .as("a retry")
+                    .isSameAs(servers.get(2));
+        }
+        TriedInstances others = new TriedInstances(servers.get(1), new TriedInstances(servers.get(2), null));
+        assertThat(choice.choose(now, others)).as("a retry").isNotSameAs(alone);
+    }
+
+    @Test
+    void sendsToOneThatAskedToBeLeftAloneWhatExceedsTheSharesOfTheOthers() {
+        List<Server> servers = servers(2, 1);
+        servers.getFirst().isLeftAlone = true;
+        servers.get(1).inFlight = 20;
+        servers.get(1).isAtShare = true;
+
+        assertThat(choice(servers).choose(now, null)).isSameAs(servers.getFirst());
+    }
+
+    @Test
+    void choosesByLoadWhereAllAskedToBeLeftAlone() {
+        List<Server> servers = servers(3, 1);
+        servers.forEach(server -> server.isLeftAlone = true);
+        traffic(servers, 300, 3_000);
+        assertThat(servers).allSatisfy(server -> assertThat(server.calls).isBetween(800, 1_200));
     }
 
     @Test
@@ -568,6 +610,7 @@ class ChoiceTest {
         servers.getFirst().slowStart.begin(now);
         Choice<Server> slow = choice(servers);
         servers.get(1).coolDownFailures = 2;
+        servers.get(2).isLeftAlone = true;
         for (int i = 2; i < servers.size(); i++) {
             servers.get(i).answered(i % 2 == 0 ? SERVICE_NANOS : 9 * SERVICE_NANOS, now);
         }

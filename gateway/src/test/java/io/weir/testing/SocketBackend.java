@@ -62,7 +62,10 @@ public final class SocketBackend implements AutoCloseable {
             @Nullable AddressResolverGroup<InetSocketAddress> resolver) {
         health = TestHealth.of(
                 TestHealth.settings(
-                        deadline, 20, null, new RecoveryProperties(null, Duration.ofMillis(10), 5, healthPath)),
+                        deadline,
+                        20,
+                        null,
+                        new RecoveryProperties(null, Duration.ofMillis(10), 5, Duration.ofSeconds(30), healthPath)),
                 System::nanoTime);
         pool = new Pool(
                 "orders",

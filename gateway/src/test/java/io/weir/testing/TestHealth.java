@@ -30,7 +30,11 @@ public final class TestHealth {
 
     /** The defaults, with this minimum of calls and these probes. */
     public static HealthSettings settings(Duration deadline, int minimumCalls, Duration probeInterval) {
-        return settings(deadline, minimumCalls, null, new RecoveryProperties(null, probeInterval, 5, null));
+        return settings(
+                deadline,
+                minimumCalls,
+                null,
+                new RecoveryProperties(null, probeInterval, 5, Duration.ofSeconds(30), null));
     }
 
     /** The defaults, with these differences. */
@@ -63,7 +67,8 @@ public final class TestHealth {
 
     /** The defaults of a breaker that is not enforced. */
     public static HealthSettings unenforced(Duration deadline) {
-        RecoveryProperties recovery = new RecoveryProperties(null, Duration.ofMillis(100), 5, null);
+        RecoveryProperties recovery =
+                new RecoveryProperties(null, Duration.ofMillis(100), 5, Duration.ofSeconds(30), null);
         return settings(deadline, 20, null, recovery, false);
     }
 
