@@ -9,6 +9,7 @@ import io.weir.limit.QueueingBulkhead;
 import io.weir.metrics.ExchangeMeters;
 import io.weir.metrics.MeterBook;
 import io.weir.metrics.MeterScope;
+import io.weir.ratelimit.CallsPerKey;
 import io.weir.ratelimit.RateLimiter;
 import io.weir.tracing.Tracing;
 import java.util.ArrayList;
@@ -36,6 +37,7 @@ public record RouteRecorders(
      *
      * @param door the door that serves the route
      * @param limit the route's own limit on concurrent calls; null: none
+     * @param callsPerKey the route's limit on the calls of each caller; null: none
      * @param rateLimiter the route's rate limit; null: none
      * @param before the observer of the route with this id in the configuration in force; null: there is none
      */
@@ -44,6 +46,7 @@ public record RouteRecorders(
             Backend backend,
             String door,
             @Nullable QueueingBulkhead limit,
+            @Nullable CallsPerKey callsPerKey,
             @Nullable RateLimiter rateLimiter,
             @Nullable RouteObserver before) {
         if (before instanceof RouteRecorder recorder && recorder.meters().isFor(backend.name(), door)) {
@@ -52,6 +55,7 @@ public record RouteRecorders(
         MeterScope scope = meterBook.open();
         try {
             ExchangeMeters meters = new ExchangeMeters(scope, routeId, backend.name(), door, limit);
+            meters.setCallsPerKey(callsPerKey);
             meters.setRateLimiter(rateLimiter);
             return new RouteRecorder(meters, accessLog, tracing);
         } catch (RuntimeException e) {
@@ -62,9 +66,13 @@ public record RouteRecorders(
 
     /** Makes the meters of an observer show new limits; null: none. */
     static void followLimits(
-            RouteObserver observer, @Nullable QueueingBulkhead limit, @Nullable RateLimiter rateLimiter) {
+            RouteObserver observer,
+            @Nullable QueueingBulkhead limit,
+            @Nullable CallsPerKey callsPerKey,
+            @Nullable RateLimiter rateLimiter) {
         if (observer instanceof RouteRecorder recorder) {
             recorder.meters().setOwnLimit(limit);
+            recorder.meters().setCallsPerKey(callsPerKey);
             recorder.meters().setRateLimiter(rateLimiter);
         }
     }

@@ -39,6 +39,8 @@ import io.weir.limit.OverdueCalls;
 import io.weir.limit.Priority;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.limit.UsualTime;
+import io.weir.ratelimit.CallsPerKey;
+import io.weir.ratelimit.MaxConcurrentPerKeyProperties;
 import io.weir.ratelimit.RateLimitProperties;
 import io.weir.ratelimit.RateLimiter;
 import io.weir.ratelimit.SharedBuckets;
@@ -69,6 +71,7 @@ public final class RoutesFactory {
     private static final RouteProperties DEFAULTS = new RouteProperties(
             null,
             Mode.REQUEST,
+            null,
             null,
             null,
             null,
@@ -306,6 +309,7 @@ public final class RoutesFactory {
             Duration deadline = own.deadline();
             RateLimiter rateLimiter = rateLimiter(id, own.rateLimit(), old == null ? null : old.rateLimiter());
             QueueingBulkhead limit = limit(own.maxConcurrentCalls(), old == null ? null : old.limit());
+            CallsPerKey callsPerKey = callsPerKey(own.maxConcurrentPerKey(), old == null ? null : old.callsPerKey());
             FallbackProperties fallback = own.fallback();
             String fallbackBackend = fallback == null ? null : fallback.backend();
             return new Route(
@@ -314,10 +318,11 @@ public final class RoutesFactory {
                     deadline == null ? backend.settings().deadlineNanos() : deadline.toNanos(),
                     own.mode(),
                     limit,
+                    callsPerKey,
                     own.retry() == null ? null : new RetryPolicy(own.retry()),
                     fallback == null ? null : fallback(fallback, old == null ? null : old.fallback()),
                     fallbackBackend == null ? null : backends.get(fallbackBackend),
-                    observer(id, backend, door, limit, rateLimiter, old == null ? null : old.observer()),
+                    observer(id, backend, door, limit, callsPerKey, rateLimiter, old == null ? null : old.observer()),
                     known == null ? new OverdueCalls() : known.overdue(),
                     new InFlightCounter(),
                     healths.of(id, backend),
@@ -360,6 +365,11 @@ public final class RoutesFactory {
             return new AuthenticationRule(own, accepted, authentication.identityHeader());
         }
 
+        private static @Nullable CallsPerKey callsPerKey(
+                @Nullable MaxConcurrentPerKeyProperties own, @Nullable CallsPerKey old) {
+            return own == null ? null : CallsPerKey.of(own, old);
+        }
+
         private @Nullable RateLimiter rateLimiter(
                 String id, @Nullable RateLimitProperties own, @Nullable RateLimiter old) {
             return own == null ? null : RateLimiter.of(id, own, old, sharedBuckets, nanoClock);
@@ -375,11 +385,12 @@ public final class RoutesFactory {
                 Backend backend,
                 String door,
                 @Nullable QueueingBulkhead limit,
+                @Nullable CallsPerKey callsPerKey,
                 @Nullable RateLimiter rateLimiter,
                 @Nullable RouteObserver old) {
-            RouteObserver observer = recorders.observer(id, backend, door, limit, rateLimiter, old);
+            RouteObserver observer = recorders.observer(id, backend, door, limit, callsPerKey, rateLimiter, old);
             if (observer == old) {
-                changesInPlace.accept(() -> RouteRecorders.followLimits(observer, limit, rateLimiter));
+                changesInPlace.accept(() -> RouteRecorders.followLimits(observer, limit, callsPerKey, rateLimiter));
             } else {
                 newObservers.add(observer);
             }

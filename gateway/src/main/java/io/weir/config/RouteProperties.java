@@ -10,6 +10,7 @@ import io.weir.health.RouteProbeMode;
 import io.weir.instance.HashKey;
 import io.weir.lastgood.LastGoodProperties;
 import io.weir.limit.Priority;
+import io.weir.ratelimit.MaxConcurrentPerKeyProperties;
 import io.weir.ratelimit.RateLimitProperties;
 import io.weir.retry.RetryProperties;
 import jakarta.validation.Valid;
@@ -34,6 +35,8 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *     long downloads).
  * @param maxConcurrentCalls maximum number of concurrent calls of this route, without a queue; 1 to 1000000,
  *     at most the backend's; default: none.
+ * @param maxConcurrentPerKey the calls that each caller may have under way at once; no limit unless
+ *     configured.
  * @param access the callers that may use the route; anybody unless configured.
  * @param authentication the proof of identity that callers must have; none unless configured.
  * @param rateLimit the quota of requests for each caller; off unless configured.
@@ -62,6 +65,7 @@ public record RouteProperties(
 
         @DefaultValue("request") Mode mode,
         @Nullable @Min(1) @Max(1_000_000) Integer maxConcurrentCalls,
+        @Nullable @Valid @NestedConfigurationProperty MaxConcurrentPerKeyProperties maxConcurrentPerKey,
         @Nullable @Valid @NestedConfigurationProperty AccessProperties access,
         @Nullable @Valid @NestedConfigurationProperty RouteAuthenticationProperties authentication,
         @Nullable @Valid @NestedConfigurationProperty RateLimitProperties rateLimit,

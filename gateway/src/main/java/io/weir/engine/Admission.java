@@ -87,6 +87,9 @@ final class Admission extends Waiter implements ExchangePhase, Runnable {
     /** Requests the permits. Called once. */
     Decision request(long now) {
         Refuse refused = entry.pass(now);
+        if (refused == null && !entry.isProbe()) {
+            refused = permits.enterForCaller();
+        }
         if (refused != null) {
             return refused;
         }

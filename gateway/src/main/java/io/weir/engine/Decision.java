@@ -54,6 +54,8 @@ sealed interface Decision {
 
         static final Refuse CIRCUIT_OPEN = new Refuse(Reason.CIRCUIT_OPEN, null);
         static final Refuse ROUTE_FULL = new Refuse(Reason.BULKHEAD_FULL, "the route is at its limit");
+        static final Refuse CALLER_FULL =
+                new Refuse(Reason.BULKHEAD_FULL, "the caller is at its limit (max-concurrent-per-key)");
         static final Refuse ROUTE_HANGS =
                 new Refuse(Reason.BULKHEAD_FULL, "the route's calls hang and hold half of the limit");
         static final Refuse STREAMS_FULL = new Refuse(Reason.BULKHEAD_FULL, "the streams are at their limit");

@@ -7,6 +7,7 @@ import io.weir.limit.Limit.Evidence;
 import io.weir.limit.OverdueCalls;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.outcome.Reason;
+import io.weir.ratelimit.CallsPerKey;
 import io.weir.slowcaller.SlowCaller;
 import org.jspecify.annotations.Nullable;
 
@@ -20,6 +21,9 @@ import org.jspecify.annotations.Nullable;
  *  asks for an upgrade           the route's, the streams', the bulkhead's until {@link #upgraded}
  *  of a route in stream mode     the route's, the streams'
  * </pre>
+ *
+ * <p>Before all of them, the call takes one of the places of its caller, where the route bounds those. It
+ * keeps the place while it waits for its permits, and until they return.
  *
  * <p>The bulkhead's permit is in one of these states:
  *
@@ -75,6 +79,9 @@ final class Permits {
     /** Null: the bulkhead is enforced, or its permit is not held. */
     private @Nullable BulkheadDryRun dryRun;
 
+    /** The key with which the call counts among those of its caller; null: it does not. */
+    private @Nullable String callersKey;
+
     private long queueNanos;
     private long firstAttemptAt;
     private long callerNanos;
@@ -83,6 +90,28 @@ final class Permits {
         this.exchange = exchange;
         this.backend = backend;
         this.entry = entry;
+    }
+
+    /** Takes one of the caller's places, before the call asks for permits; null: it may proceed. */
+    @Nullable
+    Refuse enterForCaller() {
+        ExchangeRecord record = exchange.record();
+        CallsPerKey calls = record.route().callsPerKey();
+        if (calls == null || record.fellBack()) {
+            return null;
+        }
+        Caller caller = record.caller();
+        String key = calls.key(caller.headers(), caller::callerNetwork, record::callerBy);
+        if (!calls.tryEnter(key)) {
+            if (calls.isEnforced()) {
+                calls.countRefusal();
+                return Refuse.CALLER_FULL;
+            }
+            backend.observer().wouldRefuse(Reason.BULKHEAD_FULL);
+            calls.enterAnyway(key);
+        }
+        callersKey = key;
+        return null;
     }
 
     /**
@@ -311,6 +340,7 @@ final class Permits {
 
     /** Gives back everything that is held. */
     void release(long now) {
+        leaveForCaller();
         releaseCaps();
         long nanos = backendNanos(now);
         if (use != Use.UNUSED) {
@@ -383,6 +413,15 @@ final class Permits {
         if (holdsRoutePermit && limit != null) {
             holdsRoutePermit = false;
             limit.release();
+        }
+    }
+
+    private void leaveForCaller() {
+        CallsPerKey calls = exchange.record().route().callsPerKey();
+        String key = callersKey;
+        if (key != null && calls != null) {
+            callersKey = null;
+            calls.leave(key);
         }
     }
 

@@ -10,6 +10,7 @@ import io.weir.limit.OverdueCalls;
 import io.weir.limit.Priority;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.limit.UsualTime;
+import io.weir.ratelimit.CallsPerKey;
 import io.weir.ratelimit.RateLimiter;
 import io.weir.retry.RetryPolicy;
 import org.jspecify.annotations.Nullable;
@@ -23,6 +24,7 @@ import org.jspecify.annotations.Nullable;
  * @param deadlineNanos time for one exchange: the backend's deadline, or the route's shorter one
  * @param mode the part of an exchange that the deadline covers
  * @param limit the route's own limit on concurrent calls, without a queue; null: none
+ * @param callsPerKey the limit on the calls of each caller; null: none
  * @param retry the conditions of a retry; null: never
  * @param fallback the answer in place of a refusal; null: none
  * @param fallbackBackend the backend that the fallback asks; null: none
@@ -44,6 +46,7 @@ public record Route(
         long deadlineNanos,
         Mode mode,
         @Nullable QueueingBulkhead limit,
+        @Nullable CallsPerKey callsPerKey,
         @Nullable RetryPolicy retry,
         @Nullable Fallback fallback,
         @Nullable Backend fallbackBackend,

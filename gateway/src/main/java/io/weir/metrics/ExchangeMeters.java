@@ -10,6 +10,7 @@ import io.weir.engine.RouteObserver;
 import io.weir.limit.Priority;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.outcome.Reason;
+import io.weir.ratelimit.CallsPerKey;
 import io.weir.ratelimit.RateLimiter;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReferenceArray;
@@ -60,6 +61,17 @@ public final class ExchangeMeters implements RouteObserver, AutoCloseable {
         } else {
             scope.gauge(RouteMeter.ROUTE_PERMITS_USED, limit::inUse, backend, route);
             scope.gauge(RouteMeter.ROUTE_PERMITS_LIMIT, limit::maxConcurrentCalls, backend, route);
+        }
+    }
+
+    /** Shows another limit on the calls of each caller; null: none. */
+    public void setCallsPerKey(@Nullable CallsPerKey calls) {
+        if (calls == null) {
+            scope.removeGauge(RouteMeter.CALLER_LIMIT_KEYS, backend, route);
+            scope.removeGauge(RouteMeter.CALLER_LIMIT_REFUSED, backend, route);
+        } else {
+            scope.gauge(RouteMeter.CALLER_LIMIT_KEYS, calls::keys, backend, route);
+            scope.counter(RouteMeter.CALLER_LIMIT_REFUSED, () -> (double) calls.refused(), backend, route);
         }
     }
 

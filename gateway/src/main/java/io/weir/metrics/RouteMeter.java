@@ -29,6 +29,15 @@ public enum RouteMeter implements Meters {
     /** A route's own limit; only for routes that have one. */
     ROUTE_PERMITS_LIMIT(
             gauge("weir.route.permits.limit", "backend", "route"), "The route's own limit of concurrent calls."),
+    /** The memory of a limit on the calls of each caller; only for routes that have one. */
+    CALLER_LIMIT_KEYS(
+            gauge("weir.caller.limit.keys", "backend", "route"),
+            "Callers with calls under way, of a route with max-concurrent-per-key."),
+    /** Shows that callers hold as many calls as they may; only for routes that have such a limit. */
+    CALLER_LIMIT_REFUSED(
+            counter("weir.caller.limit.refused", "backend", "route"),
+            "Calls refused with bulkhead-full, since their callers had as many under way as max-concurrent-per-key"
+                    + " allows."),
     /** The memory of a rate limit; only for routes that have one. */
     RATE_LIMIT_KEYS(
             gauge("weir.rate.limit.keys", "backend", "route"),

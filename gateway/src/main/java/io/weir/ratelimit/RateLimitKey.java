@@ -18,6 +18,11 @@ import org.jspecify.annotations.Nullable;
  */
 final class RateLimitKey {
 
+    /** The form of the property. */
+    static final String PATTERN = "client-address|route|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|claim:[^\\s=]{1,100}";
+
+    static final String EXPECTED = "client-address, header:NAME, claim:NAME or route";
+
     /** The key of all requests that have no key of their own. */
     static final String SHARED = "";
 
@@ -60,8 +65,7 @@ final class RateLimitKey {
         if (text.startsWith(RateLimitProperties.CLAIM) && text.length() > RateLimitProperties.CLAIM.length()) {
             return new RateLimitKey(KeyPart.CLAIM, text.substring(RateLimitProperties.CLAIM.length()));
         }
-        throw new IllegalArgumentException(
-                "key: " + text + " (expected: client-address, header:NAME, claim:NAME or route)");
+        throw new IllegalArgumentException("key: " + text + " (expected: " + EXPECTED + ")");
     }
 
     /**

@@ -34,10 +34,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *     answer, each gateway counts by itself.
  */
 public record RateLimitProperties(
-        @DefaultValue("client-address")
-        @Pattern(
-                regexp = "client-address|route|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|claim:[^\\s=]{1,100}",
-                message = "client-address, header:NAME, claim:NAME or route")
+        @DefaultValue("client-address") @Pattern(regexp = RateLimitKey.PATTERN, message = RateLimitKey.EXPECTED)
         String key,
 
         @NotNull @Min(1) @Max(1_000_000) Integer permits,

@@ -1,5 +1,5 @@
 /**
- * Rate limits: a quota of requests for each caller of a route.
+ * Rate limits: a quota of requests for each caller of a route; and the limit on its calls at one time.
  *
  * <p>It protects backends and other callers from one caller who sends more than its share. A bulkhead bounds
  * the calls at one time and does not tell callers apart; a rate limit bounds the requests of each caller over
@@ -36,7 +36,17 @@
  * buffer is full, which a flood of new keys causes on an event loop.
  *
  * <p><b>Reload.</b> A limit that has not changed keeps its buckets, as does one whose {@code enforce} alone
- * or {@code shared} alone has changed. Any other change starts with full buckets.
+ * or {@code shared} alone has changed. Any other change starts with full buckets. Calls under way count on,
+ * unless their key changes.
+ *
+ * <p><b>Calls at one time.</b> {@link io.weir.ratelimit.CallsPerKey} bounds the permits and the places in the
+ * queue that one caller holds: a quota does not bound the calls of a caller whose calls hang. A call counts
+ * from the moment at which it would ask for a permit until its permits return, also while it waits, and while
+ * it is a stream. Between two attempts it does not count. Without a cap, one caller can hold all permits of a
+ * route; {@code fairness.key} shares the queue of a backend, but takes no permit back from calls that hang. A
+ * key has an entry only while it has calls, so the memory is bounded by the calls under way, and nothing is
+ * forgotten. A refusal is the caller's doing, and no sample of the limit. Its reason is
+ * {@code bulkhead-full}, since a place is missing and not a quota.
  *
  * <p><b>All gateways together.</b> A limit that is {@code shared} takes its permits in Redis
  * ({@link io.weir.ratelimit.RedisBuckets}): a script, which Redis runs atomically, takes a permit in one

@@ -51,6 +51,8 @@ import io.weir.overload.OverloadGuard;
 import io.weir.overload.OverloadProperties;
 import io.weir.overload.OverloadSampler;
 import io.weir.probe.ProbeRequest;
+import io.weir.ratelimit.CallsPerKey;
+import io.weir.ratelimit.MaxConcurrentPerKeyProperties;
 import io.weir.ratelimit.RateLimitProperties;
 import io.weir.ratelimit.RateLimiter;
 import io.weir.ratelimit.SharedBuckets;
@@ -173,6 +175,10 @@ final class ExchangeFixture {
     private @Nullable AddressRule access;
     private @Nullable AuthenticationRule authentication;
     private @Nullable RateLimiter rateLimiter;
+
+    /** The limit on the calls of each address; null: none. */
+    @Nullable
+    CallsPerKey callsPerKey;
 
     @Nullable
     Probe lastProbe;
@@ -335,6 +341,12 @@ final class ExchangeFixture {
         return this;
     }
 
+    /** Each address may have so many calls under way. */
+    ExchangeFixture withCallsPerKey(int calls, boolean enforce) {
+        callsPerKey = CallsPerKey.of(new MaxConcurrentPerKeyProperties("client-address", calls, enforce), null);
+        return this;
+    }
+
     /** The route has a quota of this many requests a minute for all callers together. */
     ExchangeFixture withRateLimit(int permits, boolean enforce) {
         return withRateLimit(permits, enforce, null);
@@ -444,6 +456,7 @@ final class ExchangeFixture {
                 .deadline(DEADLINE)
                 .mode(mode)
                 .limit(routeLimit)
+                .callsPerKey(callsPerKey)
                 .retry(retry)
                 .fallback(fallback, backend("other", otherBulkhead, otherHealth))
                 .learning(overdue, inFlight, usualTime)
@@ -662,6 +675,9 @@ final class ExchangeFixture {
                 .as("permits of the fallback backend in use")
                 .isZero();
         assertThat(routeLimit.inUse()).as("permits of the route in use").isZero();
+        if (callsPerKey != null) {
+            assertThat(callsPerKey.keys()).as("callers with calls under way").isZero();
+        }
         Fallback other = fallback;
         if (other != null) {
             assertThat(other.limit().inUse())

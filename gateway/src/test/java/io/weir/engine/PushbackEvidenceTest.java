@@ -20,7 +20,7 @@ class PushbackEvidenceTest {
     }
 
     private void answers(int status, HttpHeaders head) {
-        fixture.start();
+        fixture.create().start();
         fixture.attempt().begins(status, head);
         fixture.finish();
     }
@@ -85,7 +85,7 @@ class PushbackEvidenceTest {
         fixture.advance(Duration.ofMillis(1));
         answers(503, new DefaultHttpHeaders());
         answers(429, retryAfter(1));
-        fixture.start();
+        fixture.create().start();
         fixture.attempt().begins(200).fails();
 
         assertThat(isLeftAlone()).isTrue();
@@ -95,7 +95,7 @@ class PushbackEvidenceTest {
     void isNotEndedByACallerWhoLeaves() {
         answers(503, retryAfter(5));
         fixture.advance(Duration.ofMillis(1));
-        fixture.start();
+        fixture.create().start();
         fixture.attempt().connects();
         fixture.exchange().callerLeft();
 
@@ -132,7 +132,7 @@ class PushbackEvidenceTest {
     void isBegunByGrpcsPushbackInTheTrailers(
             int status, int millis, boolean isHttp2, boolean begins, Evidence expected) {
         withHttp2(isHttp2);
-        fixture.start();
+        fixture.create().start();
         fixture.attempt().begins(200);
         fixture.attempt().answers(grpc(status, millis));
         fixture.finish();

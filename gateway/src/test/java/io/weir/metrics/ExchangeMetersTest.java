@@ -13,6 +13,8 @@ import io.weir.engine.Exchange;
 import io.weir.engine.ExchangeOutcomes;
 import io.weir.engine.Route;
 import io.weir.limit.QueueingBulkhead;
+import io.weir.ratelimit.CallsPerKey;
+import io.weir.ratelimit.MaxConcurrentPerKeyProperties;
 import io.weir.ratelimit.RateLimitProperties;
 import io.weir.ratelimit.RateLimiter;
 import io.weir.testing.Allocation;
@@ -150,6 +152,25 @@ class ExchangeMetersTest {
         meters.setRateLimiter(null);
 
         assertThat(registry.scrape()).doesNotContain("weir_rate_limit");
+    }
+
+    @Test
+    void showsTheCallersOfALimitOnTheirCallsOnlyIfTheRouteHasOne() {
+        CallsPerKey calls = CallsPerKey.of(new MaxConcurrentPerKeyProperties("client-address", 1, true), null);
+        calls.tryEnter("ann");
+        calls.tryEnter("ben");
+        calls.countRefusal();
+
+        meters.setCallsPerKey(calls);
+
+        assertThat(ObservedGateway.value(registry, RouteMeter.CALLER_LIMIT_KEYS, "route", "orders-route"))
+                .isEqualTo(2);
+        assertThat(ObservedGateway.value(registry, RouteMeter.CALLER_LIMIT_REFUSED, "route", "orders-route"))
+                .isEqualTo(1);
+
+        meters.setCallsPerKey(null);
+
+        assertThat(registry.scrape()).doesNotContain("weir_caller_limit");
     }
 
     @Test

@@ -21,6 +21,8 @@ import io.weir.limit.QueueingBulkhead;
 import io.weir.outcome.Reason;
 import io.weir.overload.OverloadSampler;
 import io.weir.overload.ShedCause;
+import io.weir.ratelimit.CallsPerKey;
+import io.weir.ratelimit.MaxConcurrentPerKeyProperties;
 import io.weir.ratelimit.RateLimitProperties;
 import io.weir.ratelimit.RateLimiter;
 import io.weir.testing.ObservedGateway;
@@ -154,6 +156,7 @@ class MetersTest {
                         new EdgeMetersTest.FixedClients(2, 50, 4, 60, 5),
                         log)) {
             new IssuerMeters(book).show(List.of(new TestAuthentication().issuer()));
+            route.setCallsPerKey(CallsPerKey.of(new MaxConcurrentPerKeyProperties("route", 1, true), null));
             route.setRateLimiter(RateLimiter.of(
                     "orders",
                     new RateLimitProperties("route", 1, Duration.ofSeconds(1), null, 1_000, true, false),

@@ -15,6 +15,7 @@ import io.weir.limit.OverdueCalls;
 import io.weir.limit.Priority;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.limit.UsualTime;
+import io.weir.ratelimit.CallsPerKey;
 import io.weir.ratelimit.RateLimiter;
 import io.weir.retry.RetryPolicy;
 import java.time.Duration;
@@ -30,6 +31,7 @@ public final class TestRoute {
     private Mode mode = Mode.REQUEST;
     private @Nullable RouteHealth health;
     private @Nullable QueueingBulkhead limit;
+    private @Nullable CallsPerKey callsPerKey;
     private @Nullable RetryPolicy retry;
     private @Nullable Fallback fallback;
     private @Nullable Backend fallbackBackend;
@@ -75,6 +77,12 @@ public final class TestRoute {
     /** The route's own limit. */
     public TestRoute limit(@Nullable QueueingBulkhead own) {
         limit = own;
+        return this;
+    }
+
+    /** The limit on the calls of each caller. */
+    public TestRoute callsPerKey(@Nullable CallsPerKey own) {
+        callsPerKey = own;
         return this;
     }
 
@@ -140,6 +148,7 @@ public final class TestRoute {
                 deadlineNanos,
                 mode,
                 limit,
+                callsPerKey,
                 retry,
                 fallback,
                 fallbackBackend,

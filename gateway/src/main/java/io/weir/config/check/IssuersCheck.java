@@ -61,18 +61,20 @@ final class IssuersCheck {
         issuers.forEach(name -> checkIssuer(ISSUERS + '.' + name));
         validValues.names("weir.routes").forEach((id, location) -> {
             checkRoute("weir.routes." + id + ".authentication", issuers);
-            checkQuota("weir.routes." + id);
+            checkKeys("weir.routes." + id);
         });
     }
 
     /** Only a verified token has claims: a caller could choose any others. */
-    private void checkQuota(String route) {
-        validValues
-                .explicit(route + ".rate-limit.key")
-                .filter(key -> String.valueOf(key.value()).startsWith(RateLimitProperties.CLAIM)
-                        && !requiresToken(validValues, route))
-                .ifPresent(key -> report(
-                        key, "also " + route + ".authentication.issuers, since only a verified token has claims"));
+    private void checkKeys(String route) {
+        for (String limit : List.of(".rate-limit", ".max-concurrent-per-key")) {
+            validValues
+                    .explicit(route + limit + ".key")
+                    .filter(key -> String.valueOf(key.value()).startsWith(RateLimitProperties.CLAIM)
+                            && !requiresToken(validValues, route))
+                    .ifPresent(key -> report(
+                            key, "also " + route + ".authentication.issuers, since only a verified token has claims"));
+        }
     }
 
     /** Whether a route accepts only requests with a token. */

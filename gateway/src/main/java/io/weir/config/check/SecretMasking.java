@@ -20,6 +20,7 @@ final class SecretMasking {
     /** A property that names a kind of key, and has no key as its value. */
     private static final Pattern KIND_OF_KEY = Pattern.compile(
             "weir\\.(?:(?:routes\\..*\\.rate-?limit|backends\\..+\\.fairness)\\.key"
+                    + "|routes\\..*\\.max-?concurrent-?per-?key(?:\\.key)?"
                     + "|backends\\..+\\.load-?balancing\\.hash-?key)",
             Pattern.CASE_INSENSITIVE);
 

@@ -27,6 +27,7 @@ class SecretMaskingTest {
                 "server.ssl.certificate-private-key | hunter2 | ******",
                 "encrypt.key | hunter2 | ******",
                 "weir.backends.orders.fairness.key | header:X-Tenant | header:X-Tenant",
+                "weir.routes.orders.max-concurrent-per-key.key | claim:sub | claim:sub",
                 "weir.backends.orders.fairnes.key | header:X-Tenant | ******",
                 "a.pem | -----BEGIN EC PRIVATE KEY----- hunter2 | ******",
                 "routes[0].uri | http://a/b?access_token=hunter2&c=d | http://a/b?access_token=******&c=d",
