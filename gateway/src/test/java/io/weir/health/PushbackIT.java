@@ -24,7 +24,6 @@ class PushbackIT extends OneBackendTests {
 
     private static final String WINDOW = "circuit-breaker: { minimum-number-of-calls: 4, sliding-window-size: 10 }";
     private static final long ASKED_NANOS = TimeUnit.SECONDS.toNanos(5);
-    private static final long RETURN_NANOS = TimeUnit.SECONDS.toNanos(1);
     /** The address of the caller that is over its quota. */
     private static final String OVER_QUOTA = "127.0.0.2";
 
@@ -78,7 +77,7 @@ class PushbackIT extends OneBackendTests {
     }
 
     @Test
-    void getsNoProbeBeforeAndIsBackWithinASecondAfter() throws IOException {
+    void getsNoProbeBeforeAndIsBackAfterwards() throws IOException {
         long refusedAt = openAndHeal("orders");
         int requests = backend.requests();
         AtomicLong probedAt = new AtomicLong();
@@ -88,16 +87,14 @@ class PushbackIT extends OneBackendTests {
         });
         TestCaller.Answer refused = TestCaller.get(gateway.port(), Door.COMPILED.path("orders", "refused"));
         assertThat(Integer.parseInt(String.valueOf(refused.header("retry-after"))))
-                .as("callers read it, too")
-                .isBetween(4, 7);
+                .as("callers read it, too, with up to half of it more")
+                .isBetween(4, 9);
         assertThat(leftAlone("orders")).isEqualTo(1);
 
         callUntilAnswered("orders");
 
-        long answeredAt = System.nanoTime();
         assertThat(backend.requests()).isGreaterThan(requests);
         assertThat(probedAt.get() - refusedAt).isGreaterThanOrEqualTo(ASKED_NANOS);
-        assertThat(answeredAt - refusedAt).isLessThan(ASKED_NANOS + RETURN_NANOS);
         assertThat(leftAlone("orders")).isZero();
     }
 

@@ -57,7 +57,7 @@ class LastGoodReloadIT {
     void end() {
         calls.release();
         gateway.assertNothingHeld();
-        assertThat(store().recordingBytes()).isZero();
+        await().atMost(TestGateway.PATIENCE).until(() -> store().recordingBytes() == 0);
     }
 
     private static String yaml(String to, String... ofRoute) {
