@@ -15,7 +15,8 @@ final class NoPermits implements Health.Permits {
     static HealthSettings settings() {
         CircuitBreakerProperties breaker = new CircuitBreakerProperties(
                 50, 100, null, SlidingWindowType.COUNT_BASED, 100, 20, 5, null, 5, Set.of(500), Set.of(), true);
-        RecoveryProperties recovery = new RecoveryProperties(null, Duration.ofMillis(100), 5, Duration.ofSeconds(30), null);
+        RecoveryProperties recovery =
+                new RecoveryProperties(null, Duration.ofMillis(100), 5, Duration.ofSeconds(30), null);
         return new HealthSettings(breaker, recovery, TimeUnit.SECONDS.toNanos(2));
     }
 
