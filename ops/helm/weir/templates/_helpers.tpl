@@ -18,3 +18,8 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- define "weir.configuration" -}}
 {{ .Values.configuration | default (.Files.Get "files/weir.yml") }}
 {{- end }}
+
+{{/* Of a probe: nothing for HTTP, Kubernetes' default. */}}
+{{- define "weir.probeScheme" -}}
+{{- if ne .Values.management.scheme "HTTP" }}, scheme: {{ .Values.management.scheme }}{{ end }}
+{{- end }}

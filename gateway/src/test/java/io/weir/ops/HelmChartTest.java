@@ -14,6 +14,7 @@ import io.fabric8.kubernetes.api.model.PodSpecBuilder;
 import io.fabric8.kubernetes.api.model.Service;
 import io.fabric8.kubernetes.api.model.apps.Deployment;
 import io.fabric8.kubernetes.api.model.autoscaling.v2.HorizontalPodAutoscaler;
+import io.fabric8.kubernetes.api.model.gatewayapi.v1.HTTPRoute;
 import io.fabric8.kubernetes.api.model.networking.v1.Ingress;
 import io.fabric8.kubernetes.api.model.networking.v1.NetworkPolicy;
 import io.fabric8.kubernetes.api.model.policy.v1.PodDisruptionBudget;
@@ -228,6 +229,107 @@ class HelmChartTest {
                 .containsOnlyKeys("team", "weir/configuration");
     }
 
+    /** TLS at the gateway and on the management port, virtual hosts, client certificates, extensions. */
+    @Test
+    void deploysAnEdgeWithTls() throws IOException {
+        Map<String, String> values = new LinkedHashMap<>();
+        values.put("management.scheme", "HTTPS");
+        values.put("serviceMonitor.enabled", "true");
+        values.put("serviceMonitor.tlsConfig.ca.secret.name", "weir-ca");
+        values.put("serviceMonitor.tlsConfig.ca.secret.key", "ca.crt");
+        values.put("redirect.enabled", "true");
+        values.put("service.type", "LoadBalancer");
+        values.put("service.port", "443");
+        values.put("service.nodePort", "30443");
+        values.put("service.labels.team", "edge");
+        values.put("service.externalTrafficPolicy", "Local");
+        values.put("service.loadBalancerClass", "example.com/internal");
+        values.put("service.loadBalancerSourceRanges[0]", "192.0.2.0/24");
+        values.put("extraArgs[0]", "--logging.level.io.weir=DEBUG");
+        values.put("extraVolumes[0].name", "callers-ca");
+        values.put("extraVolumes[0].secret.secretName", "callers-ca");
+        values.put("extraVolumeMounts[0].name", "callers-ca");
+        values.put("extraVolumeMounts[0].mountPath", "/etc/weir-callers");
+        values.put("podLabels.team", "edge");
+        Map<String, HasMetadata> chart = render(values);
+
+        PodSpec pod = pod(chart);
+        Container container = pod.getContainers().getFirst();
+        assertThat(List.of(container.getStartupProbe(), container.getReadinessProbe(), container.getLivenessProbe()))
+                .extracting(probe -> probe.getHttpGet().getScheme())
+                .containsOnly("HTTPS");
+        assertThat(container.getArgs()).containsExactly("/etc/weir/weir.yml", "--logging.level.io.weir=DEBUG");
+        assertThat(container.getVolumeMounts())
+                .filteredOn(mount -> mount.getName().equals("callers-ca"))
+                .extracting("mountPath")
+                .containsExactly("/etc/weir-callers");
+        assertThat(pod.getVolumes())
+                .filteredOn(volume -> volume.getName().equals("callers-ca"))
+                .extracting(volume -> volume.getSecret().getSecretName())
+                .containsExactly("callers-ca");
+        assertThat(only(chart, Deployment.class)
+                        .getSpec()
+                        .getTemplate()
+                        .getMetadata()
+                        .getLabels())
+                .containsEntry("team", "edge");
+        Service service = (Service) chart.get("Service weir-gateway");
+        assertThat(service.getMetadata().getLabels()).containsEntry("team", "edge");
+        assertThat(service.getSpec().getExternalTrafficPolicy()).isEqualTo("Local");
+        assertThat(service.getSpec().getLoadBalancerClass()).isEqualTo("example.com/internal");
+        assertThat(service.getSpec().getLoadBalancerSourceRanges()).containsExactly("192.0.2.0/24");
+        // Each port of the service is one of the container that callers may reach.
+        assertThat(service.getSpec().getPorts())
+                .extracting(port ->
+                        port.getPort() + " to " + port.getTargetPort().getStrVal() + " at " + port.getNodePort())
+                .containsExactly("443 to http at 30443", "80 to redirect at null");
+        assertThat(container.getPorts()).extracting("name").containsExactly("http", "management", "redirect");
+        assertThat(only(chart, NetworkPolicy.class)
+                        .getSpec()
+                        .getIngress()
+                        .getFirst()
+                        .getPorts())
+                .extracting(port -> port.getPort().getStrVal())
+                .containsExactly("http", "redirect");
+        var scraped = only(chart, ServiceMonitor.class).getSpec().getEndpoints().getFirst();
+        assertThat(scraped.getScheme()).isEqualTo("https");
+        assertThat(scraped.getTlsConfig().getCa().getSecret().getName()).isEqualTo("weir-ca");
+    }
+
+    @Test
+    void receivesTheRequestsOfAGateway() throws IOException {
+        Map<String, String> values = new LinkedHashMap<>();
+        values.put("httpRoute.enabled", "true");
+        values.put("httpRoute.parentRefs[0].name", "public");
+        values.put("httpRoute.parentRefs[0].namespace", "edge");
+        values.put("httpRoute.hostnames[0]", "shop.example");
+        values.put("service.port", "8443");
+        Map<String, HasMetadata> chart = render(values);
+
+        var route = only(chart, HTTPRoute.class).getSpec();
+        assertThat(route.getParentRefs()).extracting("name").containsExactly("public");
+        assertThat(route.getHostnames()).containsExactly("shop.example");
+        var rule = route.getRules().getFirst();
+        assertThat(rule.getMatches().getFirst().getPath().getValue()).isEqualTo("/");
+        var backend = rule.getBackendRefs().getFirst();
+        Service service = (Service) chart.get("Service " + backend.getName());
+        assertThat(service.getSpec().getPorts()).extracting("port").contains(backend.getPort());
+    }
+
+    /** What an operator reads after the installation leads to the dashboard. */
+    @Test
+    void itsNotesNameTheTokenOfTheDashboard() throws IOException {
+        assertThat(new Helm(copy)
+                        .install()
+                        .clientOnly()
+                        .dryRun()
+                        .withName("weir")
+                        .withNamespace("edge")
+                        .call()
+                        .getOutput())
+                .contains("get secret weir-management", "{{ index .data \"token\" | base64decode }}");
+    }
+
     @Test
     void eachPartCanBeSwitchedOff() throws IOException {
         Map<String, HasMetadata> chart = render(Map.of(
@@ -252,6 +354,9 @@ class HelmChartTest {
                 .hasMessageContaining("pullPolicy");
         assertThatThrownBy(() -> render(Map.of("ingress.enabled", "true", "ingress.tlsSecret", "certificate")))
                 .hasMessageContaining("ingress.host: missing");
+        assertThatThrownBy(() -> render(Map.of("httpRoute.enabled", "true")))
+                .hasMessageContaining("httpRoute.parentRefs: missing");
+        assertThatThrownBy(() -> render(Map.of("management.scheme", "https"))).hasMessageContaining("scheme");
     }
 
     @Test

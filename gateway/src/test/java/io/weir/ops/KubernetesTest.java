@@ -31,6 +31,7 @@ import io.fabric8.kubernetes.api.model.Service;
 import io.fabric8.kubernetes.api.model.ServiceAccount;
 import io.fabric8.kubernetes.api.model.apps.Deployment;
 import io.fabric8.kubernetes.api.model.autoscaling.v2.HorizontalPodAutoscaler;
+import io.fabric8.kubernetes.api.model.gatewayapi.v1.HTTPRoute;
 import io.fabric8.kubernetes.api.model.networking.v1.Ingress;
 import io.fabric8.kubernetes.api.model.networking.v1.NetworkPolicy;
 import io.fabric8.kubernetes.api.model.policy.v1.PodDisruptionBudget;
@@ -69,8 +70,9 @@ import org.yaml.snakeyaml.Yaml;
  *
  * <p>Fabric8's model detects unknown fields and wrong types; the schemas in Kubernetes' own Java client
  * detect missing fields. These schemas, like all schemas that Kubernetes publishes, do not list the words
- * that a field accepts: {@link #WORDS} does. For the Prometheus operator's kinds only unknown fields and
- * wrong types are detected; promtool checks the rules, and tests below check the monitor.
+ * that a field accepts: {@link #WORDS} does. For the kinds of the Prometheus operator and of the Gateway API
+ * only unknown fields and wrong types are detected; promtool checks the rules, and tests below check the
+ * monitor.
  */
 class KubernetesTest {
 
@@ -91,31 +93,29 @@ class KubernetesTest {
     private record Kind(
             Class<? extends HasMetadata> model, @Nullable Schema schema) {}
 
-    private static final Map<String, Kind> KINDS = Map.of(
-            "v1/ConfigMap",
-            new Kind(ConfigMap.class, V1ConfigMap::validateJsonElement),
-            "v1/Service",
-            new Kind(Service.class, V1Service::validateJsonElement),
-            "v1/ServiceAccount",
-            new Kind(ServiceAccount.class, V1ServiceAccount::validateJsonElement),
-            "apps/v1/Deployment",
-            new Kind(Deployment.class, V1Deployment::validateJsonElement),
-            "autoscaling/v2/HorizontalPodAutoscaler",
-            new Kind(HorizontalPodAutoscaler.class, V2HorizontalPodAutoscaler::validateJsonElement),
-            "networking.k8s.io/v1/Ingress",
-            new Kind(Ingress.class, V1Ingress::validateJsonElement),
-            "networking.k8s.io/v1/NetworkPolicy",
-            new Kind(NetworkPolicy.class, V1NetworkPolicy::validateJsonElement),
-            "policy/v1/PodDisruptionBudget",
-            new Kind(PodDisruptionBudget.class, V1PodDisruptionBudget::validateJsonElement),
-            "monitoring.coreos.com/v1/ServiceMonitor",
-            new Kind(ServiceMonitor.class, null),
-            "monitoring.coreos.com/v1/PrometheusRule",
-            new Kind(PrometheusRule.class, null));
+    private static final Map<String, Kind> KINDS = Map.ofEntries(
+            Map.entry("v1/ConfigMap", new Kind(ConfigMap.class, V1ConfigMap::validateJsonElement)),
+            Map.entry("v1/Service", new Kind(Service.class, V1Service::validateJsonElement)),
+            Map.entry("v1/ServiceAccount", new Kind(ServiceAccount.class, V1ServiceAccount::validateJsonElement)),
+            Map.entry("apps/v1/Deployment", new Kind(Deployment.class, V1Deployment::validateJsonElement)),
+            Map.entry(
+                    "autoscaling/v2/HorizontalPodAutoscaler",
+                    new Kind(HorizontalPodAutoscaler.class, V2HorizontalPodAutoscaler::validateJsonElement)),
+            Map.entry("networking.k8s.io/v1/Ingress", new Kind(Ingress.class, V1Ingress::validateJsonElement)),
+            Map.entry(
+                    "networking.k8s.io/v1/NetworkPolicy",
+                    new Kind(NetworkPolicy.class, V1NetworkPolicy::validateJsonElement)),
+            Map.entry(
+                    "policy/v1/PodDisruptionBudget",
+                    new Kind(PodDisruptionBudget.class, V1PodDisruptionBudget::validateJsonElement)),
+            Map.entry("monitoring.coreos.com/v1/ServiceMonitor", new Kind(ServiceMonitor.class, null)),
+            Map.entry("monitoring.coreos.com/v1/PrometheusRule", new Kind(PrometheusRule.class, null)),
+            Map.entry("gateway.networking.k8s.io/v1/HTTPRoute", new Kind(HTTPRoute.class, null)));
 
     /** The words that a field accepts, for each such field in the manifests. */
     private static final Map<String, Set<String>> WORDS = Map.ofEntries(
             Map.entry("clusterIP", Set.of("None")),
+            Map.entry("externalTrafficPolicy", Set.of("Cluster", "Local")),
             Map.entry("drop", Set.of("ALL")),
             Map.entry("imagePullPolicy", Set.of("Always", "IfNotPresent", "Never")),
             Map.entry("metrics.type", Set.of("ContainerResource", "External", "Object", "Pods", "Resource")),
@@ -123,6 +123,7 @@ class KubernetesTest {
             Map.entry("policies.type", Set.of("Percent", "Pods")),
             Map.entry("policyTypes", Set.of("Egress", "Ingress")),
             Map.entry("protocol", Set.of("SCTP", "TCP", "UDP")),
+            Map.entry("scheme", Set.of("HTTP", "HTTPS")),
             Map.entry("seccompProfile.type", Set.of("Localhost", "RuntimeDefault", "Unconfined")),
             Map.entry("spec.type", Set.of("ClusterIP", "LoadBalancer", "NodePort")),
             Map.entry("target.type", Set.of("AverageValue", "Utilization", "Value")),
