@@ -53,7 +53,13 @@ final class LastGoodAnswers {
         LastGoodRequest request = new LastGoodRequest(
                 caller.method(), caller.target(), caller.headers(), answer.requestHeaders(), instanceHost);
         LastGoodRecording recording = lastGood.record(request, answer.status().code(), answer.responseHeaders());
-        return recording == null ? null : new Recorder(recording, trailers);
+        if (recording == null) {
+            return null;
+        } else if (recording.isWhole()) {
+            recording.complete();
+            return null;
+        }
+        return new Recorder(recording, trailers);
     }
 
     private record Recorder(LastGoodRecording recording, Supplier<HttpHeaders> trailers)

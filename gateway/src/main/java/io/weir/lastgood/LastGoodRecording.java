@@ -12,8 +12,9 @@ import java.util.Locale;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * An answer that is recorded while it goes to its caller. Only {@link #complete} keeps it: an answer that is
- * too large, breaks off, or whose caller leaves before its end, is dropped.
+ * An answer that is recorded while it goes to its caller. Only {@link #complete} keeps it, which follows the
+ * last byte of a known length: an answer that is too large, breaks off, or whose caller leaves before its
+ * end, is dropped.
  *
  * <p>Concurrency: {@link #add} and {@link #complete} come from the event loop of the backend's connection,
  * in order; {@link #drop} may come from any thread. {@code reserved} is the atomic: who sets it to {@link
@@ -91,6 +92,15 @@ public final class LastGoodRecording {
         }
         part.getBytes(part.readerIndex(), body, bytes, added);
         bytes += added;
+        if (isWhole()) {
+            // The caller, who knows the length too, may leave before the end is seen.
+            complete();
+        }
+    }
+
+    /** Whether the answer has all bytes of its {@code Content-Length}. */
+    public boolean isWhole() {
+        return bytes == length;
     }
 
     /** Makes room for so many bytes; false: the store has no memory, or the recording has ended. */

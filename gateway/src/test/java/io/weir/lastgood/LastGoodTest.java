@@ -259,6 +259,22 @@ class LastGoodTest {
         assertThat(store.recordingBytes()).isZero();
     }
 
+    /** A caller knows the length, too, and may leave with the last byte. */
+    @Test
+    void anAnswerOfKnownLengthIsCompleteWithItsLastByte() {
+        LastGoodRecording recording = recording(request("x-request-id: 1"), "Content-Length: 4");
+        add(recording, "bo");
+        assertThat(recording.isWhole()).isFalse();
+        add(recording, "dy");
+        recording.drop();
+
+        assertThat(text(find(request("x-request-id: 2")))).isEqualTo("body");
+        assertThat(store.recordingBytes()).isZero();
+        assertThat(recording(request("x-request-id: 3"), "Content-Length: 0").isWhole())
+                .isTrue();
+        assertThat(recording(request("x-request-id: 4"), "X: y").isWhole()).isFalse();
+    }
+
     @Test
     void keepsNoLargeAnswerAndNoneWhoseEndIsNotCertain() {
         String whole = "x".repeat(64 << 10);
