@@ -93,7 +93,7 @@ public final class AddressSources implements AutoCloseable {
 
     private static List<InstanceAddress> listed(String name, BackendProperties properties) {
         List<InstanceAddress> listed = properties.addresses().stream()
-                .map(instance -> InstanceAddress.of(instance.uri(), instance.weight()))
+                .map(instance -> InstanceAddress.of(instance.uri(), instance.weight(), instance.backup()))
                 .toList();
         if (listed.isEmpty()) {
             throw new IllegalArgumentException(

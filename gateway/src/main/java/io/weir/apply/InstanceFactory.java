@@ -107,7 +107,7 @@ final class InstanceFactory {
                 }
                 return created;
             }
-            return known.with(address.weight(), pool);
+            return known.with(address.weight(), address.isBackup(), pool);
         });
     }
 

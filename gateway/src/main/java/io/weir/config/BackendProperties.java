@@ -33,9 +33,10 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *     requests and the check of the certificate use the name. Required, unless {@code instances} or {@code
  *     discovery} is set.
  * @param instances the addresses of a backend with several instances, in place of {@code uri}: a list of
- *     {@code uri} and {@code weight}, 1 to 256 of them. A weight is 1 to 1000, by default 1. An
- *     instance that fails alone gets no calls until a probe is answered; the others serve its callers.
- *     Default: none.
+ *     {@code uri}, {@code weight} and {@code backup}, 1 to 256 of them. A weight is 1 to 1000, by default 1.
+ *     An instance that fails alone gets no calls until a probe is answered; the others serve its callers. An
+ *     instance with {@code backup: true} gets calls only while no other one can take them; not all may be
+ *     backups. Default: none.
  * @param discovery name of a service in Spring Cloud's discovery, in place of {@code uri}: its instances are
  *     the backend's. The gateway has Spring's simple discovery client
  *     ({@code spring.cloud.discovery.client.simple.instances}); other clients are extensions. 1 to 253
@@ -114,6 +115,6 @@ public record BackendProperties(
         if (instances != null) {
             return instances;
         }
-        return uri == null ? List.of() : List.of(new InstanceProperties(uri, 1));
+        return uri == null ? List.of() : List.of(new InstanceProperties(uri, 1, false));
     }
 }

@@ -241,6 +241,10 @@ final class InstanceEntry {
         }
         // The instance has opened or become full since the choice, or the configuration has changed.
         for (Instance other : instances.all()) {
+            if (instances.isInReserve(other)) {
+                foundNoRoom = true;
+                continue;
+            }
             entered = enter(other, holdsPermit, now);
             if (entered != null) {
                 foundNoRoom = false;

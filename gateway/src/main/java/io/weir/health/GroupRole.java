@@ -29,10 +29,15 @@ public final class GroupRole {
         return machine.routes();
     }
 
-    /** The instance fails, and its peers do not. */
-    void eject(String why, long now) {
-        if (machine.present() instanceof Closed closed) {
-            machine.open(closed, false, why, now);
+    /**
+     * The instance fails, and its peers do not.
+     *
+     * @param isRampJudged whether the failures also end its ramp, which has rules of its own
+     */
+    void eject(boolean isRampJudged, String why, long now) {
+        HealthState seen = machine.present();
+        if (seen instanceof Closed || (isRampJudged && seen instanceof HalfOpen)) {
+            machine.open(seen, false, why, now);
         }
     }
 

@@ -14,24 +14,39 @@ final class GroupStanding {
 
     private final List<Health> members;
     private final double[] shares;
-    /** Instances whose calls are permitted. */
+    /** Instances whose calls are permitted, backups in reserve included. */
     private final int in;
-    /** The share of closed instances in the weights of all. */
+    /** Those of them that get calls. */
+    private final int serving;
+    /** The sum of the shares of those that are closed. */
     private final double closedShare;
     /** The instances that ramp up, as indexes. */
     private final List<Integer> ramping;
 
-    private GroupStanding(List<Health> members, double[] shares, int in, double closedShare, List<Integer> ramping) {
+    private GroupStanding(
+            List<Health> members, double[] shares, int in, int serving, double closedShare, List<Integer> ramping) {
         this.members = members;
         this.shares = shares;
         this.in = in;
+        this.serving = serving;
         this.closedShare = closedShare;
         this.ramping = ramping;
     }
 
     /** The standing of the instances now. */
     static GroupStanding of(List<Health> members, double[] shares) {
+        return of(members, shares, members.size());
+    }
+
+    /**
+     * The standing of primaries and backups now.
+     *
+     * @param primaries the number of primaries, which are the first members; the others are backups
+     */
+    static GroupStanding of(List<Health> members, double[] shares, int primaries) {
         int in = 0;
+        int serving = 0;
+        boolean isPrimaryServing = false;
         double closedShare = 0;
         List<Integer> ramping = new ArrayList<>();
         for (int i = 0; i < members.size(); i++) {
@@ -40,15 +55,23 @@ final class GroupStanding {
                 continue;
             }
             in++;
-            if (member.present() instanceof HealthState.HalfOpen) {
+            if (i >= primaries && isPrimaryServing) {
+                continue;
+            }
+            serving++;
+            HealthState state = member.present();
+            if (state instanceof HealthState.HalfOpen) {
                 ramping.add(i);
             } else {
                 closedShare += shares[i];
+                isPrimaryServing |= i < primaries && GroupTiers.isServing(state);
             }
         }
-        // The sum of the shares of all members need not be exactly 1.
-        boolean isWhole = in == members.size() && ramping.isEmpty();
-        return new GroupStanding(members, shares, in, isWhole ? 1 : closedShare, List.copyOf(ramping));
+        // The sum of the shares of all primaries need not be exactly 1; that of the backups may be less.
+        boolean isWhole = isPrimaryServing
+                ? serving == primaries && ramping.isEmpty()
+                : primaries < members.size() && closedShare > 1 - ROUNDING;
+        return new GroupStanding(members, shares, in, serving, isWhole ? 1 : closedShare, List.copyOf(ramping));
     }
 
     /** Instances whose calls are permitted. */
@@ -58,7 +81,10 @@ final class GroupStanding {
 
     /** Whether the instances of another standing of the same group are in, too. */
     boolean isSameAs(GroupStanding other) {
-        return in == other.in && closedShare == other.closedShare && ramping.equals(other.ramping);
+        return in == other.in
+                && serving == other.serving
+                && closedShare == other.closedShare
+                && ramping.equals(other.ramping);
     }
 
     /**
@@ -84,7 +110,7 @@ final class GroupStanding {
         if (maxCallsEach == Integer.MAX_VALUE) {
             return Integer.MAX_VALUE;
         }
-        long room = (long) maxCallsEach * (in - ramping.size());
+        long room = (long) maxCallsEach * (serving - ramping.size());
         for (int i : ramping) {
             room += Math.min(maxCallsEach, members.get(i).caps().maxCalls());
         }
@@ -96,6 +122,6 @@ final class GroupStanding {
      * in.
      */
     double limitShare() {
-        return ramping.isEmpty() ? closedShare : 0;
+        return ramping.isEmpty() || closedShare == 1 ? closedShare : 0;
     }
 }

@@ -32,6 +32,10 @@ import org.jspecify.annotations.Nullable;
  * <p>A failed health check takes an instance out, too ({@link HealthChecks}). Where no instance is in, it
  * keeps none out: then probes decide.
  *
+ * <p><b>Backups.</b> While a primary is in that is not in its ramp, the backups get no calls. Where the
+ * primaries fail alike then, they open, and the backend stays closed for the calls to the backups. The
+ * results of backups count as those of peers: a call that a backup has answered well was no bad call.
+ *
  * <p>The backend's health is open while all instances are, and closed otherwise. It has no ramp: the ramps of
  * the instances together bound its calls ({@link #maxCalls}).
  */
@@ -45,6 +49,7 @@ public final class HealthGroup {
 
     private final Health backend;
     private final List<Health> members;
+    private final GroupTiers tiers;
     private final InstanceComparison comparison;
     private final double[] shares;
     private final int maxCallsEach;
@@ -53,6 +58,8 @@ public final class HealthGroup {
     private volatile GroupStanding standing;
     /** Threads that open all instances; meanwhile the backend stays open. */
     private final AtomicInteger openingAll = new AtomicInteger();
+    /** Threads that open all primaries; meanwhile the calls of one must not move to the next one. */
+    private final AtomicInteger openingPrimaries = new AtomicInteger();
     /** The good answers of the members. */
     private final AtomicLong answers = new AtomicLong();
 
@@ -67,13 +74,31 @@ public final class HealthGroup {
      * @param onChange runs after each change of the instances that are in; must not block
      */
     public HealthGroup(Health backend, List<Health> members, double[] shares, int maxCallsEach, Runnable onChange) {
+        this(backend, members, members.size(), shares, maxCallsEach, onChange);
+    }
+
+    /**
+     * A group of primaries and backups that does not lead its members yet.
+     *
+     * @param members the healths of the instances, at least two; the primaries come first
+     * @param primaries the number of primaries; the other members are backups
+     * @param shares the instances' shares of the traffic; the sum of those of the primaries is 1, that of the
+     *     backups at most 1
+     */
+    public HealthGroup(
+            Health backend, List<Health> members, int primaries, double[] shares, int maxCallsEach, Runnable onChange) {
         this.backend = backend;
         this.members = List.copyOf(members);
-        this.comparison = new InstanceComparison(this.members);
+        this.tiers = GroupTiers.of(this.members, primaries);
+        this.comparison = new InstanceComparison(this.members, tiers);
         this.shares = shares.clone();
         this.maxCallsEach = maxCallsEach;
         this.onChange = onChange;
-        this.standing = GroupStanding.of(this.members, this.shares);
+        this.standing = standing();
+    }
+
+    private GroupStanding standing() {
+        return GroupStanding.of(members, shares, tiers.primaries().size());
     }
 
     /** Becomes the group of its members and of the backend. */
@@ -110,13 +135,13 @@ public final class HealthGroup {
     void failed(Health member, long backendNanos, BackendFailure failure, long now) {
         member.recent().failed(answers.get(), now);
         backend.pool(backendNanos, failure, now);
-        comparison.ejectIfAlone(member, failure, now);
+        comparison.ejectIfAlone(member, failure, false, now);
     }
 
     /** A sign of overload, which is no failure of the backend, but may be one of a single instance. */
     void overloaded(Health member, BackendFailure failure, long now) {
         member.recent().failed(answers.get(), now);
-        comparison.ejectIfAlone(member, failure, now);
+        comparison.ejectIfAlone(member, failure, true, now);
     }
 
     int coolDownFailures(Health member, long now) {
@@ -160,6 +185,22 @@ public final class HealthGroup {
         members.forEach(member -> member.role().openWithPeers(isStalled, why, now));
     }
 
+    /** As {@link GroupTiers#hasReserve}. */
+    boolean hasReserve() {
+        return tiers.hasReserve();
+    }
+
+    /** The primaries fail alike; the backups take the calls. */
+    void openPrimaries(boolean isStalled, String why, long now) {
+        openingPrimaries.incrementAndGet();
+        try {
+            tiers.primaries().forEach(member -> member.role().openWithPeers(isStalled, why, now));
+        } finally {
+            openingPrimaries.decrementAndGet();
+            changed(null);
+        }
+    }
+
     /** The backend has opened, or another thread has changed its state first. */
     void openingEnds() {
         openingAll.decrementAndGet();
@@ -198,13 +239,14 @@ public final class HealthGroup {
      * @param opened the instance that has opened; null: none has
      */
     void changed(@Nullable Health opened) {
-        while (true) {
+        // The thread that opens the primaries derives the state after the last one.
+        while (openingPrimaries.get() == 0) {
             // The order matters. If the backend begins to open with all its instances after the first line,
             // its state is no longer the one that was seen, and follow() changes nothing. If it began before,
             // the second line shows that, unless all instances are open already.
             HealthState seen = backend.present();
             boolean isOpening = openingAll.get() != 0;
-            GroupStanding now = GroupStanding.of(members, shares);
+            GroupStanding now = standing();
             standing = now;
             onChange.run();
             if (now.in() == 0) {
@@ -212,7 +254,7 @@ public final class HealthGroup {
                 members.forEach(member -> member.verdict().ignored(member.now()));
             }
             boolean isDone = isOpening || backend.role().follow(this, seen, now.in(), opened);
-            if (isDone && now.isSameAs(GroupStanding.of(members, shares))) {
+            if (isDone && now.isSameAs(standing())) {
                 return;
             }
         }

@@ -42,7 +42,12 @@ sealed interface HealthState {
             implements HealthState {
 
         Closed withWindow(CallWindow other) {
-            return new Closed(generation, other, relapses, recoveredAt, since, why);
+            return withoutEvidence(generation, other);
+        }
+
+        /** The same state with a generation and a window that know no calls yet. */
+        Closed withoutEvidence(Generation otherGeneration, CallWindow otherWindow) {
+            return new Closed(otherGeneration, otherWindow, relapses, recoveredAt, since, why);
         }
 
         @Override

@@ -16,13 +16,20 @@ final class InstanceComparison {
     private static final double PERCENT = 100;
 
     private final List<Health> members;
+    private final GroupTiers tiers;
 
-    InstanceComparison(List<Health> members) {
+    InstanceComparison(List<Health> members, GroupTiers tiers) {
         this.members = members;
+        this.tiers = tiers;
     }
 
-    /** Ejects an instance that has failed often in a row, if its peers have not. */
-    void ejectIfAlone(Health member, BackendFailure failure, long now) {
+    /**
+     * Ejects an instance that has failed often in a row, if its peers have not.
+     *
+     * @param isOverload whether the failures are signs of overload: a backup in reserve is not overloaded,
+     *     and shows nothing
+     */
+    void ejectIfAlone(Health member, BackendFailure failure, boolean isOverload, long now) {
         int inARow = member.recent().failuresInARow();
         if (inARow < FAILURES_IN_A_ROW) {
             return;
@@ -32,7 +39,10 @@ final class InstanceComparison {
         int lastCalls = 0;
         int lastFailed = 0;
         for (Health peer : members) {
-            if (peer != member && peer.generation() != null && peer.recent().failuresInARow() < FAILURES_IN_A_ROW) {
+            if (peer != member
+                    && peer.generation() != null
+                    && peer.recent().failuresInARow() < FAILURES_IN_A_ROW
+                    && (!isOverload || tiers.isServing(peer))) {
                 int known = peer.recent().calls(RecentOutcomes.CAPACITY, now);
                 calls += known;
                 failed += peer.recent().failures(known);
@@ -45,8 +55,10 @@ final class InstanceComparison {
         // calls show that the peers have just begun to fail, too.
         double rate = Math.max((failed + 1.0) / (calls + 2.0), (double) lastFailed / Math.max(1, lastCalls));
         if (2 * failed < calls && 2 * lastFailed < lastCalls && inARow * -Math.log(rate) >= LOG_CHANCES) {
+            // A primary in its ramp has no peer that the choice prefers while it cools down.
             member.role()
                     .eject(
+                            !tiers.backups().isEmpty(),
                             "failing alone, %d failures in a row while %d of %d calls to the others failed: %s"
                                     .formatted(inARow, failed, calls, failure.getMessage()),
                             now);
@@ -92,14 +104,14 @@ final class InstanceComparison {
 
     /**
      * Whether the signs of overload of an instance are those of its backend: at least half of the other
-     * instances that are in have failed a call lately, too. Otherwise the instance is bad, and the others can
+     * instances that get calls have failed one lately, too. Otherwise the instance is bad, and the others can
      * work on as many calls as before.
      */
     boolean isOverloadShared(Health member, long now) {
         int others = 0;
         int failing = 0;
         for (Health peer : members) {
-            if (peer != member && peer.generation() != null) {
+            if (peer != member && peer.generation() != null && tiers.isServing(peer)) {
                 others++;
                 failing += peer.recent().failures(peer.recent().calls(ALIKE_CALLS, now)) > 0 ? 1 : 0;
             }

@@ -83,7 +83,7 @@ final class OutcomeJudge {
                 ramp.failed(now);
                 tellPeers(backendNanos, failure, now);
                 if (ramp.isFailing(machine.settings().breaker().failureRateThreshold()) && !isOthers(now)) {
-                    machine.open(ramp, false, "failing, " + ramp.counts() + ": " + failure.getMessage(), now);
+                    machine.fail(ramp, false, "failing, " + ramp.counts() + ": " + failure.getMessage(), now);
                 }
             }
             case Forced forced
@@ -154,13 +154,13 @@ final class OutcomeJudge {
                 && !machine.isVetoed(now)) {
             String why = "failing, %d of %d calls failed%s"
                     .formatted(rates.getNumberOfFailedCalls(), calls, last == null ? "" : ": " + last.getMessage());
-            machine.open(closed, false, why, now);
+            machine.fail(closed, false, why, now);
         } else if (rates.getTotalNumberOfSlowCalls() > 0
                 && rates.getSlowCallRate() >= breaker.slowCallRateThreshold()
                 && machine.membership().isForItToOpen(health, true, breaker.slowCallRateThreshold(), now)) {
             String why = "slow, %d of %d calls took %s or longer"
                     .formatted(rates.getTotalNumberOfSlowCalls(), calls, seconds(settings.slowNanos()));
-            machine.open(closed, false, why, now);
+            machine.fail(closed, false, why, now);
         }
     }
 

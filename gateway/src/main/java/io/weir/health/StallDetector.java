@@ -39,7 +39,7 @@ final class StallDetector {
             String why = "stalled, no answer for %s, %d calls unanswered"
                     .formatted(
                             OutcomeJudge.seconds(generation.stalledNanos(now)), Math.max(calls, generation.inFlight()));
-            machine.open(seen, true, why, now);
+            machine.fail(seen, true, why, now);
         }
     }
 

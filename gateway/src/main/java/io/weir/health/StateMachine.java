@@ -177,6 +177,20 @@ final class StateMachine {
         }
     }
 
+    /**
+     * The calls fail or stall: opens the breaker, and all instances of a backend. While backups are in
+     * reserve, only the primaries have failed, and only they open.
+     */
+    void fail(HealthState from, boolean isStalled, String why, long now) {
+        HealthGroup group = membership.members();
+        if (group == null || !(from instanceof Closed closed) || !group.hasReserve()) {
+            open(from, isStalled, why, now);
+        } else if (transition(from, closed.withoutEvidence(new Generation(now), window()))) {
+            routes.backendOpened();
+            group.openPrimaries(isStalled, why, now);
+        }
+    }
+
     /** Opens the breaker, and all instances of a backend. */
     void open(HealthState from, boolean isStalled, String why, long now) {
         HealthGroup group = membership.members();

@@ -23,6 +23,7 @@ public final class Instance implements Choice.Candidate {
     private final URI uri;
     private final String authority;
     private final int weight;
+    private final boolean isBackup;
     private final Pool pool;
     private final Health health;
     private final PeakEwma latency;
@@ -78,6 +79,7 @@ public final class Instance implements Choice.Candidate {
         this.uri = address.shown();
         this.authority = authorityOf(address.uri());
         this.weight = address.weight();
+        this.isBackup = address.isBackup();
         this.pool = pool;
         this.health = health;
     }
@@ -89,10 +91,15 @@ public final class Instance implements Choice.Candidate {
 
     /** The same instance with another weight, or other connections. */
     public Instance with(int otherWeight, Pool otherPool) {
-        return otherWeight == weight && otherPool == pool
+        return with(otherWeight, isBackup, otherPool);
+    }
+
+    /** The same instance with another weight, in another tier, or with other connections. */
+    public Instance with(int otherWeight, boolean isOtherBackup, Pool otherPool) {
+        return otherWeight == weight && isOtherBackup == isBackup && otherPool == pool
                 ? this
                 : new Instance(
-                        address.withWeight(otherWeight),
+                        address.with(otherWeight, isOtherBackup),
                         otherPool,
                         health,
                         latency,
@@ -161,6 +168,11 @@ public final class Instance implements Choice.Candidate {
     @Override
     public int weight() {
         return weight;
+    }
+
+    /** Whether it gets calls only while no other instance can take them. */
+    public boolean isBackup() {
+        return isBackup;
     }
 
     /** The connections. */

@@ -3,6 +3,7 @@ package io.weir.instance;
 import io.weir.health.Health;
 import io.weir.health.HealthGroup;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
@@ -27,6 +28,10 @@ public final class Instances {
     private final @Nullable HashKey hashKey;
     /** Null without a hash key. */
     private final @Nullable HashRing<Instance> ring;
+    /** Null without a hash key, or without backups. */
+    private final @Nullable HashRing<Instance> backupRing;
+
+    private final boolean hasBackups;
 
     private final AtomicInteger turns;
 
@@ -35,12 +40,12 @@ public final class Instances {
     private volatile Selection selection;
 
     /**
-     * The choice among those that are in, and those that are out.
+     * Those that are in, and those that are out.
      *
-     * @param roundRobin null with another policy
+     * @param tier the primaries; the backups if no primary is in
+     * @param reserve the backups, if a primary is in, too; null: none
      */
-    private record Selection(
-            Choice<Instance> choice, @Nullable RoundRobin<Instance> roundRobin, List<Instance> out) {}
+    private record Selection(InstanceTier tier, @Nullable InstanceTier reserve, List<Instance> out) {}
 
     private Instances(
             List<Instance> all,
@@ -48,13 +53,16 @@ public final class Instances {
             LoadBalancingProperties balancing,
             IntUnaryOperator random,
             Consumer<Instance> onOpened) {
-        this.all = List.copyOf(all);
+        this.all = all.stream().sorted(Comparator.comparing(Instance::isBackup)).toList();
+        this.hasBackups = this.all.getLast().isBackup();
         this.health = health;
         this.balancing = balancing;
         this.slowStartNanos = balancing.slowStart().toNanos();
         this.hashKey = all.size() == 1 ? null : balancing.key();
-        this.ring =
-                hashKey == null ? null : new HashRing<>(all, one -> one.uri().toString());
+        List<Instance> backups = this.all.stream().filter(Instance::isBackup).toList();
+        List<Instance> primaries = this.all.subList(0, all.size() - backups.size());
+        this.ring = ring(hashKey, primaries);
+        this.backupRing = ring(hashKey, backups);
         this.random = random;
         // Gateways that start together do not send their first calls to the same instance.
         this.turns = new AtomicInteger(random.applyAsInt(Integer.MAX_VALUE));
@@ -64,8 +72,9 @@ public final class Instances {
                 ? null
                 : new HealthGroup(
                         health,
-                        all.stream().map(Instance::health).toList(),
-                        shares(all),
+                        this.all.stream().map(Instance::health).toList(),
+                        primaries.size(),
+                        shares(this.all, primaries, backups),
                         balancing.maxCallsEach(),
                         this::changed);
     }
@@ -100,9 +109,26 @@ public final class Instances {
         return new Instances(all, health, balancing, random, onOpened);
     }
 
-    private static double[] shares(List<Instance> all) {
-        double sum = all.stream().mapToInt(Instance::weight).sum();
-        return all.stream().mapToDouble(one -> one.weight() / sum).toArray();
+    /**
+     * The shares of the limit. A weight stands for the same number of calls in both tiers: backups of less
+     * weight than the primaries together get less than the limit.
+     */
+    private static double[] shares(List<Instance> all, List<Instance> primaries, List<Instance> backups) {
+        double primary = weightOf(primaries);
+        double backup = Math.max(primary, weightOf(backups));
+        return all.stream()
+                .mapToDouble(one -> one.weight() / (one.isBackup() ? backup : primary))
+                .toArray();
+    }
+
+    private static double weightOf(List<Instance> instances) {
+        return instances.stream().mapToInt(Instance::weight).sum();
+    }
+
+    private static @Nullable HashRing<Instance> ring(@Nullable HashKey key, List<Instance> tier) {
+        return key == null || tier.isEmpty()
+                ? null
+                : new HashRing<>(tier, one -> one.uri().toString());
     }
 
     /** Puts these instances in force: from now on, the health of the backend follows from theirs. */
@@ -135,13 +161,21 @@ public final class Instances {
 
     private Selection selection() {
         List<Instance> in = new ArrayList<>();
+        List<Instance> backups = new ArrayList<>();
         List<Instance> out = new ArrayList<>();
-        all.forEach(one -> (one.health().isIn() ? in : out).add(one));
+        all.forEach(one -> (!one.health().isIn() ? out : one.isBackup() ? backups : in).add(one));
+        InstanceTier reserve = backups.isEmpty() ? null : tier(backups, backupRing);
+        return in.isEmpty() && reserve != null
+                ? new Selection(reserve, null, List.copyOf(out))
+                : new Selection(tier(in, ring), reserve, List.copyOf(out));
+    }
+
+    private InstanceTier tier(List<Instance> in, @Nullable HashRing<Instance> ringOfTier) {
         Choice<Instance> choice = new Choice<>(in, slowStartNanos, health.now(), random);
-        return new Selection(
+        return new InstanceTier(
                 choice,
                 balancing.policy() == LoadBalancingPolicy.ROUND_ROBIN ? new RoundRobin<>(choice, turns) : null,
-                List.copyOf(out));
+                ringOfTier);
     }
 
     /** Whether there is one instance only, so that nothing is chosen. */
@@ -150,7 +184,8 @@ public final class Instances {
     }
 
     /**
-     * The instance for a call; null: none is in.
+     * The instance for a call; null: none is in. A backup gets it if each primary that is in has failed the
+     * exchange, or has no room in its ramp.
      *
      * @param tried the instances that have failed the exchange; null: none has
      * @param hash the hash of the call's {@link #hashKey}; {@link HashKey#NONE}: the call has none
@@ -158,24 +193,35 @@ public final class Instances {
      */
     public @Nullable Instance choose(long now, @Nullable TriedInstances tried, long hash, int calls) {
         Selection seen = selection;
-        Instance chosen = null;
-        if (hash != HashKey.NONE && ring != null) {
-            chosen = ring.choose(seen.choice, hash, now, tried, calls);
-        } else if (seen.roundRobin != null && tried == null) {
-            chosen = seen.roundRobin.choose(now);
-        }
-        if (chosen != null && !chosen.isLeftAlone(now)) {
+        Instance chosen = seen.tier.choose(now, tried, hash, calls);
+        InstanceTier reserve = seen.reserve;
+        if (reserve == null || chosen == null || !seen.tier.leavesCall(tried)) {
             return chosen;
         }
-        Instance other = seen.choice.choose(now, tried);
-        return chosen == null || (other != null && !other.isLeftAlone(now)) ? other : chosen;
+        Instance backup = reserve.choose(now, tried, hash, calls);
+        return backup == null || (tried != null && tried.contains(backup.identity())) ? chosen : backup;
+    }
+
+    /** Whether an instance is a backup that gets no calls now, since a primary takes them. */
+    public boolean isInReserve(Instance one) {
+        if (!hasBackups || !one.isBackup()) {
+            return false;
+        }
+        for (Instance other : all) {
+            if (!other.isBackup() && other.isIn() && !other.health().caps().isRampFull()) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /** The time until an instance that is in takes retries; 0: one does, or none is in. */
     public long pushbackNanos(long now) {
-        long least = Long.MAX_VALUE;
-        for (Instance one : selection.choice.candidates()) {
-            least = Math.min(least, one.health().pushback().leftNanos(now));
+        Selection seen = selection;
+        InstanceTier reserve = seen.reserve;
+        long least = seen.tier.pushbackNanos(now);
+        if (reserve != null) {
+            least = Math.min(least, reserve.pushbackNanos(now));
         }
         return least == Long.MAX_VALUE ? 0 : least;
     }
@@ -201,14 +247,9 @@ public final class Instances {
             Instance only = first();
             return !only.isSameAs(last) && (earlier == null || !earlier.contains(only.identity()));
         }
-        for (Instance one : selection.choice.candidates()) {
-            if (!one.isSameAs(last)
-                    && !one.isLeftAlone(now)
-                    && (earlier == null || !earlier.contains(one.identity()))) {
-                return true;
-            }
-        }
-        return false;
+        Selection seen = selection;
+        InstanceTier reserve = seen.reserve;
+        return seen.tier.hasAnother(last, earlier, now) || (reserve != null && reserve.hasAnother(last, earlier, now));
     }
 
     /**
@@ -254,7 +295,7 @@ public final class Instances {
         return selection.out;
     }
 
-    /** All instances; at least one. */
+    /** All instances, at least one; the primaries come first. */
     public List<Instance> all() {
         return all;
     }

@@ -55,6 +55,14 @@
  * last choice with every policy, and never the other instance of a retry. Calls that exceed the shares of the
  * others go to it all the same: their answers show whether it takes calls again.
  *
+ * <p><b>Backups.</b> The instances form two tiers ({@link io.weir.instance.InstanceTier}): the primaries, and
+ * the backups. While a primary is in, the choice is among the primaries. A backup gets a call if each primary
+ * that is in has failed this call, or has no room in its ramp. So a return needs no rule of its own: the
+ * ramps move the calls, and no call is refused. A slow primary, or one that has as many calls as its cap, is
+ * no reason for a backup. {@link io.weir.health.HealthGroup} has the rules by which the primaries open together.
+ * Each tier has a hash ring of its own, so a backup moves no key while a primary is in. Rejected alternative:
+ * more than two tiers. Zones need tiers that overflow in proportion, which is another algorithm.
+ *
  * <p>An operator can drain every instance but the last one that takes calls
  * ({@link io.weir.instance.Instances#mayDrain}). Unlike those of an ejected instance, its calls are not moved
  * to other instances, since it still answers.
@@ -91,7 +99,10 @@
  * does not learn while the cap of the instances is below it. Slow start follows time, not the number of calls
  * that an instance has answered. A call with a hash key that fails is repeated on the next instance of the
  * ring, which may not know the key's data. An instance's share of the keys differs by about 3 % from its
- * share of the weights.
+ * share of the weights. A backup is cold when it gets its first calls, and a primary that a reload adds has
+ * no ramp. A primary that suddenly needs longer than the stall time counts as one that hangs, and its ramps
+ * fail as long as the usual time is that of the backups. The calls that hang in the primaries move to the
+ * backups only as far as the retry budget allows.
  *
  * <p><b>Pools.</b> Each instance has a pool of its own ({@link io.weir.instance.Pool}), so that no backend
  * uses up the connections of another. The pool has a connection for every permit and every probe. It has as

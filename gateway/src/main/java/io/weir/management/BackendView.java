@@ -239,6 +239,7 @@ public record BackendView(
      *
      * @param uri scheme and authority
      * @param weight share of the calls, relative to the other weights
+     * @param backup whether it gets calls only while no other instance can take them
      * @param active calls under way that the breaker has let in since it last opened
      * @param latencyMs the usual latency, as of the last call; null: not known
      * @param answered calls that were answered well, since the start
@@ -253,6 +254,7 @@ public record BackendView(
     public record InstanceView(
             String uri,
             int weight,
+            boolean backup,
             int active,
             @Nullable Double latencyMs,
             long answered,
@@ -274,6 +276,7 @@ public record BackendView(
             return new InstanceView(
                     instance.shownAddress(),
                     instance.weight(),
+                    instance.isBackup(),
                     instance.inFlight(),
                     latencyNanos == 0 ? null : latencyNanos / NANOS_PER_MILLI,
                     instance.answeredCalls(),

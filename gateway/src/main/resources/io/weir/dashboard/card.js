@@ -257,7 +257,7 @@ function drawInstances(parts, instances) {
   }
 }
 
-function drawInstance(cell, { uri, weight, active, latencyMs, answered, failed, ejections, breaker }, isDense) {
+function drawInstance(cell, { uri, weight, backup, active, latencyMs, answered, failed, ejections, breaker }, isDense) {
   const [, word, load] = cell.children;
   setAttribute(cell, 'class', `cell ${breaker.state}`);
   if (!cell.hasAttribute('tabindex')) {
@@ -267,7 +267,7 @@ function drawInstance(cell, { uri, weight, active, latencyMs, answered, failed, 
   setText(load, `${active} in flight · ${time(latencyMs)}`);
   setAttribute(cell, 'aria-label', `${authority(uri)}: ${breaker.state}, ${active} in flight, latency ${time(latencyMs)}`);
   setAttribute(cell, 'title', `${uri}\n${breaker.state} since ${new Date(breaker.since).toLocaleString()}: ${breaker.why}\n`
-    + `${active} in flight, usual latency ${time(latencyMs)}, weight ${weight}\n`
+    + `${active} in flight, usual latency ${time(latencyMs)}, weight ${weight}${backup ? ', a backup' : ''}\n`
     + `${number(answered)} answered, ${number(failed)} failed, ejected ${number(ejections)} times`);
 }
 

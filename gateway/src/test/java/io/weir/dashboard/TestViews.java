@@ -98,7 +98,7 @@ final class TestViews {
 
     static BackendView.InstanceView instance(String uri, String state) {
         return new BackendView.InstanceView(
-                uri, 1, 0, null, 0, 0, 0, breakerView(state, 0), null, new BackendView.Connections(0, 0, 0, 1));
+                uri, 1, false, 0, null, 0, 0, 0, breakerView(state, 0), null, new BackendView.Connections(0, 0, 0, 1));
     }
 
     private static BackendView.BreakerView breakerView(String state, int overdue) {

@@ -944,7 +944,7 @@ class InstancesScenarioTest {
             simulation.call();
         }
         assertThat(first.inside).as("calls that hang").isPositive();
-        simulation.reload(2);
+        simulation.reload(instance -> instance.with(2, instance.pool()));
         first.instance.health().resilience4j().transitionToOpenState();
         simulation.advance(Duration.ofMillis(100));
         assertThat(simulation.endings).hasSize(12).allMatch(TrafficSimulation.Ending::isAnswered);
@@ -958,7 +958,7 @@ class InstancesScenarioTest {
         for (int i = 0; i < calls; i++) {
             simulation.call();
         }
-        simulation.reload(2);
+        simulation.reload(instance -> instance.with(2, instance.pool()));
         simulation.advance(DEADLINE);
         assertThat(simulation.endings).hasSize(calls);
         assertThat(simulation.replicas.stream().mapToInt(replica -> replica.calls))

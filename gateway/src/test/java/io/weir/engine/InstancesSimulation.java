@@ -38,6 +38,7 @@ import java.util.Queue;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.function.UnaryOperator;
 import reactor.netty.resources.LoopResources;
 
 /**
@@ -241,9 +242,9 @@ final class InstancesSimulation {
                 engine::leave);
     }
 
-    /** A reload gives each instance another weight. */
-    void reload(int weight) {
-        replicas.forEach(replica -> replica.instance = replica.instance.with(weight, replica.instance.pool()));
+    /** A reload changes each instance. */
+    void reload(UnaryOperator<Instance> change) {
+        replicas.forEach(replica -> replica.instance = change.apply(replica.instance));
         instances = instances();
         backend.instancesInForce().replace(instances);
     }

@@ -46,13 +46,19 @@ class GroupRoleTest {
     }
 
     @Test
-    void ejectsOnlyAClosedInstance() {
+    void ejectsAClosedInstanceAndOneInItsRampIfAsked() {
         health.operator().forceClosed();
-        health.role().eject("failing alone", now);
+        health.role().eject(false, "failing alone", now);
         assertThat(health.state()).isEqualTo(State.DISABLED);
 
         health.operator().release();
-        health.role().eject("failing alone", now);
+        health.role().eject(false, "failing alone", now);
+        assertThat(health.state()).isEqualTo(State.OPEN);
+
+        health.operator().halfOpenNow();
+        health.role().eject(false, "failing alone", now);
+        assertThat(health.state()).isEqualTo(State.HALF_OPEN);
+        health.role().eject(true, "failing alone", now);
         assertThat(health.state()).isEqualTo(State.OPEN);
     }
 }

@@ -8,7 +8,8 @@ import org.junit.jupiter.api.Test;
 class InstanceComparisonTest {
 
     private final HealthGroupFixture orders = HealthGroupFixture.of(2);
-    private final InstanceComparison comparison = new InstanceComparison(orders.members);
+    private final InstanceComparison comparison =
+            new InstanceComparison(orders.members, GroupTiers.of(orders.members, 2));
 
     private void record(int index, int good, int bad) {
         for (int i = 0; i < good; i++) {
@@ -42,7 +43,25 @@ class InstanceComparisonTest {
     void ejectsAnInstanceThatFailsOftenInARowWhileItsPeerSucceeds() {
         record(1, 60, 0);
         record(0, 0, 5);
-        comparison.ejectIfAlone(orders.member(0), HealthGroupFixture.failure(), orders.now);
+        comparison.ejectIfAlone(orders.member(0), HealthGroupFixture.failure(), false, orders.now);
         assertThat(orders.member(0).isIn()).isFalse();
+    }
+
+    @Test
+    void aBackupInReserveShowsNoOverload() {
+        InstanceComparison tiers = new InstanceComparison(orders.members, GroupTiers.of(orders.members, 1));
+        record(0, 2, 8);
+        assertThat(tiers.isOverloadShared(orders.member(0), orders.now)).isTrue();
+        assertThat(tiers.failAlike(false, 50, orders.now)).isTrue();
+        assertThat(tiers.isLikeItsPeers(orders.member(0), false, 50, orders.now))
+                .isTrue();
+
+        record(1, 60, 0);
+        tiers.ejectIfAlone(orders.member(0), HealthGroupFixture.failure(), true, orders.now);
+        assertThat(orders.member(0).isIn()).as("overloaded").isTrue();
+        tiers.ejectIfAlone(orders.member(0), HealthGroupFixture.failure(), false, orders.now);
+        assertThat(orders.member(0).isIn())
+                .as("the backup has answered such calls")
+                .isFalse();
     }
 }

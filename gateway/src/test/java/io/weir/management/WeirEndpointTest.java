@@ -564,7 +564,7 @@ class WeirEndpointTest {
         ((ObjectNode) shown.get("breaker")).remove("since");
         ((ObjectNode) shown.get("breaker")).remove("nextProbeMs");
         assertThat(shown).isEqualTo(JsonMapper.shared().readTree("""
-                                {"uri": "http://10.0.0.2:80", "weight": 1, "active": 0, "latencyMs": 20.0,
+                                {"uri": "http://10.0.0.2:80", "weight": 1, "backup": false, "active": 0, "latencyMs": 20.0,
                                   "answered": 1, "failed": 1, "ejections": 1,
                                   "breaker": {"state": "open", "forced": false, "enforced": true,
                                     "why": "opened through Resilience4j", "failureRate": null, "slowCallRate": null,

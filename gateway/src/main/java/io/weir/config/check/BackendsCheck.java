@@ -127,6 +127,7 @@ final class BackendsCheck {
             problems.accept(ConfigurationProblem.expected(
                     location, list, String.valueOf(instances.size()), "at most " + MAX_INSTANCES + " instances"));
         }
+        checkBackups(list, instances);
         Map<String, String> seen = new HashMap<>();
         instances
                 .keySet()
@@ -140,6 +141,19 @@ final class BackendsCheck {
                         report(entry, "another address than " + other);
                     }
                 }));
+    }
+
+    /** At least one instance is no backup. */
+    private void checkBackups(String list, Map<String, SourceLocation> instances) {
+        List<Entry> backups = instances.keySet().stream()
+                .flatMap(index -> validValues.explicit(list + '[' + index + "].backup").stream())
+                .filter(entry -> entry.value().equals(true))
+                .toList();
+        if (!backups.isEmpty() && backups.size() == instances.size()) {
+            report(
+                    backups.getFirst(),
+                    "an instance that is no backup, because all instances of the backend are backups");
+        }
     }
 
     /** A hash has a key, and only a hash. */
