@@ -59,9 +59,9 @@
  * the backups. While a primary is in, the choice is among the primaries. A backup gets a call if each primary
  * that is in has failed this call, or has no room in its ramp. So a return needs no rule of its own: the
  * ramps move the calls, and no call is refused. A slow primary, or one that has as many calls as its cap, is
- * no reason for a backup. {@link io.weir.health.HealthGroup} has the rules by which the primaries open together.
- * Each tier has a hash ring of its own, so a backup moves no key while a primary is in. Rejected alternative:
- * more than two tiers. Zones need tiers that overflow in proportion, which is another algorithm.
+ * no reason for a backup. {@link io.weir.health.HealthGroup} has the rules by which the primaries open
+ * together. Each tier has a hash ring of its own, so a backup moves no key while a primary is in. Rejected
+ * alternative: more than two tiers. Zones need tiers that overflow in proportion, which is another algorithm.
  *
  * <p>An operator can drain every instance but the last one that takes calls
  * ({@link io.weir.instance.Instances#mayDrain}). Unlike those of an ejected instance, its calls are not moved
