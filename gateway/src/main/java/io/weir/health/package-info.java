@@ -63,9 +63,10 @@
  * fail calls, too: otherwise a few of them lower the limit of the whole backend.
  *
  * <p><b>Backups</b> get calls only while each primary is out, or ramps up and has no room. Where the
- * primaries fail or hang alike while a backup is in reserve, they open, and the backend does not: its evidence
- * starts afresh with the backups. It opens if they fail, too. A primary in its ramp that fails five times in a
- * row opens again although its peers are backups: the choice has no other primary that it could prefer.
+ * primaries fail or hang alike while a backup is in reserve, they open, and the backend does not: its
+ * evidence starts afresh with the backups. It opens if they fail, too. A primary in its ramp that fails
+ * five times in a row opens again although its peers are backups: the choice has no other primary that it
+ * could prefer.
  *
  * <p><b>A route is not the backend.</b> The outcomes of a backend are kept with their origins: the route and
  * the caller of each of the last 128 calls ({@link io.weir.health.OutcomeSpread}). If the rate reaches the
