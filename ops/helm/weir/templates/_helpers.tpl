@@ -21,5 +21,5 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 
 {{/* Of a probe: nothing for HTTP, Kubernetes' default. */}}
 {{- define "weir.probeScheme" -}}
-{{- if ne .Values.management.scheme "HTTP" }}, scheme: {{ .Values.management.scheme }}{{ end }}
+{{- if ne .Values.managementScheme "HTTP" }}, scheme: {{ .Values.managementScheme }}{{ end }}
 {{- end }}

@@ -233,7 +233,7 @@ class HelmChartTest {
     @Test
     void deploysAnEdgeWithTls() throws IOException {
         Map<String, String> values = new LinkedHashMap<>();
-        values.put("management.scheme", "HTTPS");
+        values.put("managementScheme", "HTTPS");
         values.put("serviceMonitor.enabled", "true");
         values.put("serviceMonitor.tlsConfig.ca.secret.name", "weir-ca");
         values.put("serviceMonitor.tlsConfig.ca.secret.key", "ca.crt");
@@ -356,7 +356,7 @@ class HelmChartTest {
                 .hasMessageContaining("ingress.host: missing");
         assertThatThrownBy(() -> render(Map.of("httpRoute.enabled", "true")))
                 .hasMessageContaining("httpRoute.parentRefs: missing");
-        assertThatThrownBy(() -> render(Map.of("management.scheme", "https"))).hasMessageContaining("scheme");
+        assertThatThrownBy(() -> render(Map.of("managementScheme", "https"))).hasMessageContaining("managementScheme");
     }
 
     @Test
