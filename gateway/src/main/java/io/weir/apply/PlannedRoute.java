@@ -7,6 +7,7 @@ import io.weir.door.CompiledRoute;
 import io.weir.door.RouteCompiler;
 import io.weir.door.RouteMatcher;
 import io.weir.door.RouteTable;
+import io.weir.door.RouteView;
 import io.weir.door.WeightedGroups;
 import io.weir.engine.Route;
 import java.util.List;
@@ -30,6 +31,11 @@ record PlannedRoute(RouteSource source, RouteCompiler.@Nullable Compilation comp
             return "leads to " + scheme + "://, not to a backend";
         }
         return compilation == null ? "made in code" : compilation.why();
+    }
+
+    /** The predicates as configured; empty: the route was made in code. */
+    List<RouteView.Written> predicates() {
+        return compilation == null ? List.of() : compilation.written();
     }
 
     RouteTable.Entry entry(@Nullable Route route, boolean compiled, boolean preservePath, AnswerRules answers) {

@@ -251,7 +251,8 @@ public final class RoutesFactory {
                         backend == null ? null : backend.name(),
                         door,
                         whyGeneral,
-                        route == null ? null : route.rateLimiter()));
+                        route == null ? null : route.rateLimiter(),
+                        planned.predicates()));
                 boolean preservePath = properties.getOrDefault(id, DEFAULTS).preservePath();
                 if (preservePath) {
                     pathPreserving.add(id);

@@ -208,7 +208,11 @@ public final class FrontDoor implements HttpHandler {
                                         ? new CompressibleResponse(spring.response(), chained)
                                         : spring.response()));
             }
-            case RouteTable.Other.NONE -> refuse(Refusal.of(Reason.NO_ROUTE, null), inbound(in, out, target, NONE));
+            case RouteTable.Other.NONE -> {
+                InboundRequest inbound = inbound(in, out, target, NONE);
+                RouteExplainer.logNoRoute(inbound, current, draw);
+                yield refuse(Refusal.of(Reason.NO_ROUTE, null), inbound);
+            }
         };
     }
 

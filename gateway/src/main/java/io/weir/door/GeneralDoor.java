@@ -109,6 +109,9 @@ public final class GeneralDoor {
     void reportRefusal(ChainRequest request, Refusal refusal) {
         request.markReported();
         String routeId = request.routeId();
+        if (routeId == null && refusal.reason() == Reason.NO_ROUTE) {
+            RouteExplainer.logNoRoute(request.inbound(), request.routes(), request.draw());
+        }
         if (routeId == null || refusal.reason() == Reason.NO_ROUTE) {
             listener.refused(refusal, request.inbound());
         } else {

@@ -116,7 +116,11 @@ public final class HostPredicateFactory extends HostRoutePredicateFactory {
     }
 
     private String scheme(ServerHttpRequest request) {
-        HttpServerRequest in = ServerHttpRequestDecorator.getNativeRequest(request);
+        Object received = ServerHttpRequestDecorator.getNativeRequest(request);
+        if (!(received instanceof HttpServerRequest in)) {
+            // An explanation's request has no connection.
+            return request.getURI().getScheme();
+        }
         HttpHeaders fromCaller = in.requestHeaders();
         String scheme = in.connectionScheme();
         InetSocketAddress peer = CallerPeer.of(((ChannelOperations<?, ?>) in).channel());

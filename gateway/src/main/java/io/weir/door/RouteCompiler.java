@@ -34,6 +34,7 @@ import org.springframework.cloud.gateway.handler.predicate.PathRoutePredicateFac
 import org.springframework.cloud.gateway.handler.predicate.PredicateDefinition;
 import org.springframework.cloud.gateway.handler.predicate.QueryRoutePredicateFactory;
 import org.springframework.cloud.gateway.handler.predicate.RoutePredicateFactory;
+import org.springframework.cloud.gateway.handler.predicate.VersionRoutePredicateFactory;
 import org.springframework.cloud.gateway.handler.predicate.WeightRoutePredicateFactory;
 import org.springframework.cloud.gateway.route.RouteDefinition;
 import org.springframework.cloud.gateway.support.ConfigurationService;
@@ -64,11 +65,13 @@ public final class RouteCompiler {
      * @param response the filters of the response's head, in order
      * @param preserveHost whether the backend sees the caller's {@code Host}
      * @param weights the route's predicates Weight
+     * @param written all predicates as configured
      * @param why the reason why the general door serves the route; null if the compiled door does
      */
     public record Compilation(
             RouteMatcher matcher,
             List<WeightedGroups.Member> weights,
+            List<RouteView.Written> written,
             List<CompiledRoute.PathFilter> path,
             boolean usesPathVariables,
             List<Consumer<HttpHeaders>> request,
@@ -117,6 +120,7 @@ public final class RouteCompiler {
         definition
                 .getPredicates()
                 .forEach(predicate -> addWeight(draft, String.valueOf(definition.getId()), predicate));
+        definition.getPredicates().forEach(predicate -> draft.written.add(written(predicate)));
         if (whyNotCompiled != null) {
             // The match is left to Spring Cloud Gateway too, because the setting may change it.
             draft.isComplete = false;
@@ -145,6 +149,15 @@ public final class RouteCompiler {
                 && weight.getGroup() != null) {
             draft.weights.add(new WeightedGroups.Member(weight.getGroup(), id, weight.getWeight()));
         }
+    }
+
+    /** Version needs what WebFlux finds out before it looks for a route. */
+    private RouteView.Written written(PredicateDefinition definition) {
+        Class<?> type = factory(definition).getClass();
+        boolean isKnown = (type.getPackage().equals(RoutePredicateFactory.class.getPackage())
+                        && type != VersionRoutePredicateFactory.class)
+                || type == HostPredicateFactory.class;
+        return RouteView.Written.of(definition, isKnown);
     }
 
     private RoutePredicateFactory<?> factory(PredicateDefinition definition) {
@@ -345,6 +358,7 @@ public final class RouteCompiler {
     private static final class Draft {
         private final List<List<PathPattern>> paths = new ArrayList<>();
         private final List<WeightedGroups.Member> weights = new ArrayList<>();
+        private final List<RouteView.Written> written = new ArrayList<>();
         private final List<Set<HttpMethod>> methods = new ArrayList<>();
         private final List<Predicate<ServerHttpRequest>> others = new ArrayList<>();
         private final List<CompiledRoute.PathFilter> path = new ArrayList<>();
@@ -366,6 +380,7 @@ public final class RouteCompiler {
             return new Compilation(
                     new RouteMatcher(List.copyOf(paths), List.copyOf(methods), List.copyOf(others), isComplete),
                     List.copyOf(weights),
+                    List.copyOf(written),
                     List.copyOf(path),
                     usesPathVariables,
                     List.copyOf(request),

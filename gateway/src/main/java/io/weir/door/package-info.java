@@ -21,6 +21,11 @@
  * for both doors, with one draw for each request. A draw of each door would change the shares where a request
  * passes from the compiled door to the general one.
  *
+ * <p>{@link io.weir.door.RouteExplainer} tells an operator which route a request takes, and why not another,
+ * without serving it. It asks Spring Cloud Gateway's predicates for the routes of both doors, because those
+ * exist for every route, one by one, and know how they were configured; a second text for each compiled
+ * predicate would be a second truth.
+ *
  * <p>A response filter runs after the backend's head has arrived and before the body is written: the routing
  * filter completes at the head, and {@link io.weir.door.BackendAnswerFilter}, outside all route filters,
  * writes the body. In both doors, no response filter processes the gateway's own refusals.

@@ -8,7 +8,7 @@ package io.weir.edge;
  * <p>None of these characters is a delimiter there, so every reader treats both spellings alike. Parsers that
  * follow RFC 3986, Spring's and those of many backends, refuse the raw ones.
  */
-final class TargetEncoder {
+public final class TargetEncoder {
 
     private static final boolean[] ILLEGAL_IN_PATH = new boolean[128];
     private static final boolean[] ILLEGAL_IN_QUERY = new boolean[128];
@@ -26,7 +26,7 @@ final class TargetEncoder {
     private TargetEncoder() {}
 
     /** The encoded target; the same object if it contains no such character. */
-    static String encode(String rawTarget) {
+    public static String encode(String rawTarget) {
         int length = rawTarget.length();
         boolean inQuery = false;
         StringBuilder encoded = null;

@@ -1,10 +1,12 @@
 package io.weir.wiring;
 
 import io.weir.cluster.GatewayCount;
+import io.weir.config.WeirProperties;
 import io.weir.config.check.BuildVersion;
 import io.weir.dashboard.LiveFeed;
 import io.weir.dashboard.RefusedConfiguration;
 import io.weir.door.LiveRoutes;
+import io.weir.door.RouteExplainer;
 import io.weir.door.RouteView;
 import io.weir.edge.TlsEngine;
 import io.weir.engine.Backend;
@@ -19,6 +21,7 @@ import io.weir.management.OperatorSwitches;
 import io.weir.management.OtherMembersAdvisor;
 import io.weir.management.RecentEvents;
 import io.weir.management.WeirEndpoint;
+import io.weir.management.WeirExplainEndpoint;
 import io.weir.management.WeirLastGoodEndpoint;
 import io.weir.reload.ChangeHistory;
 import io.weir.reload.LiveConfiguration;
@@ -131,6 +134,12 @@ class ManagementConfiguration {
     @Bean
     WeirLastGoodEndpoint weirLastGoodEndpoint(LastGoodStore store, Gateway gateway, RecentEvents recentEvents) {
         return new WeirLastGoodEndpoint(store, gateway, recentEvents);
+    }
+
+    @Bean
+    WeirExplainEndpoint weirExplainEndpoint(LiveRoutes routes, WeirProperties properties) {
+        return new WeirExplainEndpoint(
+                new RouteExplainer(routes, properties.edge().allowEncodedSlashes()));
     }
 
     /** Replaces Spring Boot's own contributor, which is absent in classes that Maven has not built. */

@@ -69,9 +69,9 @@ class WeirEndpointTest {
         @Override
         public Collection<RouteView> routes() {
             return List.of(
-                    new RouteView("orders-route", "orders", "compiled", null, rateLimiter),
-                    new RouteView("odd-route", "orders", "general", "filter: Retry is not compiled", null),
-                    new RouteView("plain-route", null, "general", "uri: not backend://", null));
+                    new RouteView("orders-route", "orders", "compiled", null, rateLimiter, List.of()),
+                    new RouteView("odd-route", "orders", "general", "filter: Retry is not compiled", null, List.of()),
+                    new RouteView("plain-route", null, "general", "uri: not backend://", null, List.of()));
         }
     }
 
