@@ -1,9 +1,6 @@
 package io.weir.door;
 
-import io.netty.handler.codec.http.HttpHeaders;
 import io.weir.edge.Authority;
-import io.weir.edge.CallerPeer;
-import io.weir.edge.Forwarding;
 import java.net.InetSocketAddress;
 import java.util.List;
 import java.util.Locale;
@@ -13,16 +10,14 @@ import org.springframework.cloud.gateway.handler.predicate.GatewayPredicate;
 import org.springframework.cloud.gateway.handler.predicate.HostRoutePredicateFactory;
 import org.springframework.cloud.gateway.support.ServerWebExchangeUtils;
 import org.springframework.http.server.reactive.ServerHttpRequest;
-import org.springframework.http.server.reactive.ServerHttpRequestDecorator;
 import org.springframework.util.AntPathMatcher;
 import org.springframework.web.server.ServerWebExchange;
-import reactor.netty.channel.ChannelOperations;
-import reactor.netty.http.server.HttpServerRequest;
 
 /**
  * Spring Cloud Gateway's predicate Host, for both doors, with hosts compared as RFC 9110, 4.2.3 says: in any
- * case, and the default port of the scheme is equal to none. A pattern matches the host in lower case, with
- * its port or without a default one; the check refuses patterns with capital letters.
+ * case. A pattern without a port matches the host with any port, since the port is that of a listener or of a
+ * balancer in front of it, and not a part of the site's name; one with a port matches the host as sent. The
+ * check refuses patterns with capital letters.
  *
  * <p>Only this comparison changes the host. Other predicates, filters and backends see {@code Host} as the
  * caller has sent it: signatures may cover it.
@@ -30,7 +25,6 @@ import reactor.netty.http.server.HttpServerRequest;
 public final class HostPredicateFactory extends HostRoutePredicateFactory {
 
     private final boolean includesPort;
-    private final Forwarding forwarding;
     private final AntPathMatcher matcher = new AntPathMatcher(".");
 
     private record HostMatch(String pattern, String host) {}
@@ -39,12 +33,10 @@ public final class HostPredicateFactory extends HostRoutePredicateFactory {
      * Creates the factory.
      *
      * @param includesPort {@code spring.cloud.gateway.server.webflux.predicate.host.include-port}
-     * @param forwarding knows the scheme that trusted proxies report
      */
-    public HostPredicateFactory(boolean includesPort, Forwarding forwarding) {
+    public HostPredicateFactory(boolean includesPort) {
         super(includesPort);
         this.includesPort = includesPort;
-        this.forwarding = forwarding;
     }
 
     /** The name is not derived from that of this class. */
@@ -90,13 +82,14 @@ public final class HostPredicateFactory extends HostRoutePredicateFactory {
             return null;
         }
         String host = sent.toLowerCase(Locale.ROOT);
-        String withoutPort = includesPort ? withoutDefaultPort(host, request) : null;
+        String withoutPort = includesPort ? Authority.host(host) : host;
+        boolean hasPort = withoutPort.length() < host.length();
         for (String pattern : patterns) {
+            if (hasPort && !namesPort(pattern) && matcher.match(pattern, withoutPort)) {
+                return new HostMatch(pattern, withoutPort);
+            }
             if (matcher.match(pattern, host)) {
                 return new HostMatch(pattern, host);
-            }
-            if (withoutPort != null && matcher.match(pattern, withoutPort)) {
-                return new HostMatch(pattern, withoutPort);
             }
         }
         return null;
@@ -110,20 +103,28 @@ public final class HostPredicateFactory extends HostRoutePredicateFactory {
         return address == null ? null : address.getHostString();
     }
 
-    private @Nullable String withoutDefaultPort(String host, ServerHttpRequest request) {
-        // The scheme is asked for only if there is a port.
-        return host.equals(Authority.host(host)) ? null : Authority.withoutDefaultPort(host, scheme(request));
-    }
-
-    private String scheme(ServerHttpRequest request) {
-        Object received = ServerHttpRequestDecorator.getNativeRequest(request);
-        if (!(received instanceof HttpServerRequest in)) {
-            // An explanation's request has no connection.
-            return request.getURI().getScheme();
+    /** Whether a pattern has a port, apart from an IPv6 address in brackets and variables in braces. */
+    static boolean namesPort(String pattern) {
+        int depth = 0;
+        for (int i = pattern.length() - 1; i >= 0; i--) {
+            switch (pattern.charAt(i)) {
+                case '}' -> depth++;
+                case '{' -> depth--;
+                case ']' -> {
+                    if (depth == 0) {
+                        return false;
+                    }
+                }
+                case ':' -> {
+                    if (depth == 0) {
+                        return true;
+                    }
+                }
+                default -> {
+                    // Part of a name, a port or a variable.
+                }
+            }
         }
-        HttpHeaders fromCaller = in.requestHeaders();
-        String scheme = in.connectionScheme();
-        InetSocketAddress peer = CallerPeer.of(((ChannelOperations<?, ?>) in).channel());
-        return peer == null ? scheme : forwarding.callerScheme(fromCaller, peer, scheme);
+        return false;
     }
 }

@@ -70,19 +70,6 @@ public final class Authority {
         return authority.substring(colon + 1);
     }
 
-    /**
-     * The authority without its port, if the port is empty or the default of the scheme: both name the same
-     * host (RFC 9110, 4.2.3). Null: there is no port, or another one.
-     */
-    public static @Nullable String withoutDefaultPort(String authority, String scheme) {
-        String host = host(authority);
-        if (host.length() == authority.length()) {
-            return null;
-        }
-        String port = port(authority);
-        return port == null || port.equals("https".equals(scheme) ? "443" : "80") ? host : null;
-    }
-
     private static int nameEnd(CharSequence authority) {
         int length = authority.length();
         int i = 0;

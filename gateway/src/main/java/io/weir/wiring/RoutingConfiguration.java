@@ -29,7 +29,6 @@ import io.weir.drain.Drain;
 import io.weir.edge.ClientLimits;
 import io.weir.edge.EdgeProperties;
 import io.weir.edge.EdgeServerCustomizer;
-import io.weir.edge.Forwarding;
 import io.weir.edge.OpenFiles;
 import io.weir.edge.VirtualHosts;
 import io.weir.engine.Engine;
@@ -119,18 +118,13 @@ class RoutingConfiguration {
 
     /** Replaces Spring Cloud Gateway's own factory of the predicate Host. */
     @Bean
-    static BeanPostProcessor hostPredicateReplacement(
-            ObjectProvider<WeirProperties> properties, Environment environment) {
+    static BeanPostProcessor hostPredicateReplacement(Environment environment) {
         return new BeanPostProcessor() {
             @Override
             public Object postProcessAfterInitialization(Object bean, String name) {
                 return bean.getClass() == HostRoutePredicateFactory.class
-                        ? new HostPredicateFactory(
-                                environment.getProperty(
-                                        "spring.cloud.gateway.server.webflux.predicate.host.include-port",
-                                        Boolean.class,
-                                        true),
-                                new Forwarding(properties.getObject().edge()))
+                        ? new HostPredicateFactory(environment.getProperty(
+                                "spring.cloud.gateway.server.webflux.predicate.host.include-port", Boolean.class, true))
                         : bean;
             }
         };

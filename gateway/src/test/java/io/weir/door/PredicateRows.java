@@ -122,8 +122,9 @@ final class PredicateRows {
                                 get("/h", "Host: A.EXAMPLE.ORG").to("/h"),
                                 get("http://A.Example.org/h").to("/h"),
                                 get("/h", "Host: a.example.org:80").to("/h"),
-                                get("/h", "Host: a.example.org:443").none(),
-                                get("/h", "Host: a.example.org:8080").none(),
+                                get("/h", "Host: a.example.org:443").to("/h"),
+                                get("/h", "Host: a.example.org:8080").to("/h"),
+                                get("/h", "Host: a.example.com:8080").none(),
                                 get("/h", "Host: example.org").none(),
                                 get("http://a.example.org/h?x", "Host: other").to("/h?x"),
                                 get("http://other/h", "Host: a.example.org").none(),
@@ -133,6 +134,18 @@ final class PredicateRows {
                         .cases(
                                 get("/h", "Host: a.example.org:80").to("/h"),
                                 get("/h", "Host: a.example.org").none()),
+                row("a host with a port")
+                        .when("Host=a.example.org:8080")
+                        .cases(
+                                get("/h", "Host: A.example.org:8080").to("/h"),
+                                get("/h", "Host: a.example.org:80").none(),
+                                get("/h", "Host: a.example.org").none()),
+                row("an address as host")
+                        .when("Host=[2001:db8::1]")
+                        .cases(
+                                get("/h", "Host: [2001:db8::1]").to("/h"),
+                                get("/h", "Host: [2001:db8::1]:8080").to("/h"),
+                                get("/h", "Host: [2001:db8::2]:8080").none()),
                 row("a host as the caller has sent it")
                         .when("Header=Host, Shop[.]Example(:80)?")
                         .cases(
@@ -237,6 +250,14 @@ final class PredicateRows {
                         .notCompiled()
                         .cases(
                                 get("/a", "Host: one.example.org").to("/one"),
-                                get("/a", "Host: example.org").none()));
+                                get("/a", "Host: one.example.org:8080").to("/one"),
+                                get("/a", "Host: example.org").none()),
+                row("a variable of the host with a colon")
+                        .when("Host={shop:one|two}.example.org", "Path=/a")
+                        .then("SetPath=/{shop}")
+                        .notCompiled()
+                        .cases(
+                                get("/a", "Host: two.example.org:8080").to("/two"),
+                                get("/a", "Host: three.example.org:8080").none()));
     }
 }
