@@ -54,7 +54,7 @@ record AnswerTerms(long initialAgeSeconds, long usableSeconds, boolean isPublic,
         }
         if (answer.contains(HttpHeaderNames.CONTENT_ENCODING)
                 && !answer.containsValue(HttpHeaderNames.CONTENT_ENCODING, HttpHeaderValues.IDENTITY, true)) {
-            // An encoded answer is for callers who accept the encoding, also if the backend does not say so.
+            // Only callers who accept the encoding may get it, even if the backend does not say so.
             vary.add("accept-encoding");
         }
         long age = ageSeconds(answer, nowMillis);

@@ -17,8 +17,8 @@ import java.util.concurrent.atomic.AtomicLong;
  * end, is dropped.
  *
  * <p>Concurrency: {@link #add} and {@link #complete} come from the event loop of the backend's connection,
- * in order; {@link #drop} may come from any thread. {@code reserved} is the atomic: who sets it to {@link
- * #ENDED} owns the memory that it named.
+ * in order; {@link #drop} may come from any thread. The thread that sets {@code reserved} to {@link #ENDED}
+ * passes the reserved memory on, or gives it back.
  */
 public final class LastGoodRecording {
 
@@ -93,7 +93,7 @@ public final class LastGoodRecording {
         part.getBytes(part.readerIndex(), body, bytes, added);
         bytes += added;
         if (isWhole()) {
-            // The caller, who knows the length too, may leave before the end is seen.
+            // A caller may close its connection after the last byte, before the end of the answer is seen.
             complete();
         }
     }

@@ -45,7 +45,7 @@ record RequestKey(
     private static final Set<String> SEPARATE = Set.of(AUTHORIZATION, COOKIE, "host");
 
     /**
-     * Fields that say how a caller wants its answer, who it is, or how the request came here. An answer that
+     * Fields that describe the caller, its preferences, or the way of the request to here. An answer that
      * one of them selects must name it in {@code Vary}; other caches on the way rely on that, too.
      */
     private static final Set<String> NEUTRAL = Set.of(

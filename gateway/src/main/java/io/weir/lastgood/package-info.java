@@ -22,7 +22,7 @@
  *
  * <p><b>The key.</b> {@link io.weir.lastgood.RequestKey} takes the request as the backend sees it, after the
  * normalisation of the path and after all filters. An ordinary cache ignores the request fields that {@code
- * Vary} does not name; whoever finds one that a backend reacts to can place an answer for all others. Here
+ * Vary} does not name. If a backend reacts to one of them, a caller can place an answer for all others. Here
  * each field is part of the key unless it is known to select nothing, or browsers send it and {@code Vary}
  * is there for it ({@code Accept-Language}, {@code User-Agent}). Rejected: to keep no answer to a request
  * with an unknown field. Applications send fields of their own, and would have no last good answers.

@@ -25,8 +25,9 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * Callers who leave, deadlines, answers of every kind, reloads and an operator who empties the store, in
- * random orders. Each complete answer belongs to its request, and at the end nothing is held.
+ * In random orders, callers leave, deadlines pass, the backend answers in every way, the configuration is
+ * reloaded, and an operator empties the store. Each complete answer belongs to its request, and at the end
+ * nothing is held.
  */
 @Tag("full")
 class LastGoodStormIT {

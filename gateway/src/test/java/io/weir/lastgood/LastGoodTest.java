@@ -42,13 +42,13 @@ class LastGoodTest {
 
     // ---------------------------------------------------------------- credentials
 
-    /** Of the requests with credentials, those for which the answer is kept, and who gets it. */
+    /** Whether the answer to a request with credentials is kept, and which requests get it. */
     @ParameterizedTest
     @CsvSource(
             delimiter = ';',
             value = {
-                // request; key-headers; answer; kept;
-                // who gets it: the same request; one without the field; one with another value
+                // request; key-headers; answer; whether it is kept; whether these requests get it:
+                // the same one; one without the field; one with another value
                 "authorization: a; ; X: y; false; false; false; false",
                 "authorization: a; ; Cache-Control: max-age=60; false; false; false; false",
                 "authorization: a; ; Cache-Control: s-maxage=60; false; false; false; false",
@@ -91,7 +91,7 @@ class LastGoodTest {
         assertThat(find(request(name + ": another")) != null).isEqualTo(isForAnother);
     }
 
-    /** An answer for everybody may be wrong for somebody who is known. */
+    /** The backend may have another answer for a caller that it knows. */
     @Test
     void aRequestWithCredentialsGetsNoAnswerOfOneWithout() {
         keep(request("x-request-id: 1"), "X: y", "anonymous");
