@@ -8,7 +8,6 @@ import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpStatusClass;
 import io.weir.body.BodyAggregator;
-import io.weir.body.CopiedBody;
 import io.weir.body.Relay;
 import io.weir.instance.Failures;
 import io.weir.outcome.Problem;
@@ -374,11 +373,9 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
     /** The answer's body, which is recorded if it can be a last good answer. */
     private Publisher<?> recordedBody() {
         HttpClientResponse from = response;
-        if (from == null || exchange.record().route().lastGood() == null) {
-            return answerBody();
-        }
-        CopiedBody.Listener recorder = LastGoodAnswers.recorder(exchange, from, instance.authority(), this::trailers);
-        return recorder == null ? answerBody() : new CopiedBody(answerBody(), recorder);
+        return from == null || exchange.record().route().lastGood() == null
+                ? answerBody()
+                : LastGoodAnswers.recorded(answerBody(), exchange, from, instance.authority(), this::trailers);
     }
 
     private Connection connection() {

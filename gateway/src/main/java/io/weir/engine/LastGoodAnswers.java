@@ -1,9 +1,9 @@
 package io.weir.engine;
 
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufHolder;
 import io.netty.handler.codec.http.DefaultHttpHeaders;
 import io.netty.handler.codec.http.HttpHeaders;
-import io.weir.body.CopiedBody;
 import io.weir.engine.Decision.Answer;
 import io.weir.engine.Decision.Refuse;
 import io.weir.faults.InjectedFault;
@@ -14,6 +14,8 @@ import io.weir.lastgood.LastGoodRequest;
 import io.weir.outcome.Reason;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import org.reactivestreams.Publisher;
+import reactor.core.publisher.Flux;
 import reactor.netty.http.client.HttpClientResponse;
 
 /**
@@ -33,13 +35,42 @@ final class LastGoodAnswers {
     // ---------------------------------------------------------------- recording
 
     /**
-     * Records an answer while it is passed on; null: it is not kept.
+     * The body of an answer, which is recorded on its way if it can be a last good answer.
      *
+     * @param body byte buffers, or holders of them
      * @param instanceHost the {@code Host} of the instance that answers
      * @param trailers the answer's, once its body is complete
      */
-    static CopiedBody.@Nullable Listener recorder(
-            ExchangeContext exchange, HttpClientResponse answer, String instanceHost, Supplier<HttpHeaders> trailers) {
+    static Publisher<?> recorded(
+            Publisher<?> body,
+            ExchangeContext exchange,
+            HttpClientResponse answer,
+            String instanceHost,
+            Supplier<HttpHeaders> trailers) {
+        LastGoodRecording recording = begin(exchange, answer, instanceHost);
+        if (recording == null) {
+            return body;
+        } else if (recording.isWhole()) {
+            recording.complete();
+            return body;
+        }
+        return recorded(body, recording, trailers);
+    }
+
+    /** The body, which is recorded on its way. */
+    static Flux<Object> recorded(Publisher<?> body, LastGoodRecording recording, Supplier<HttpHeaders> trailers) {
+        return Flux.<Object>from(body)
+                .doOnNext(
+                        part -> recording.add(part instanceof ByteBufHolder holder ? holder.content() : (ByteBuf) part))
+                .doOnError(failure -> recording.drop())
+                .doOnComplete(() -> end(recording, trailers.get()))
+                // The last one runs first: a cancelled body may complete.
+                .doOnCancel(recording::drop);
+    }
+
+    /** Begins to record an answer; null: it is not kept. */
+    private static @Nullable LastGoodRecording begin(
+            ExchangeContext exchange, HttpClientResponse answer, String instanceHost) {
         ExchangeRecord record = exchange.record();
         LastGood lastGood = record.route().lastGood();
         Caller caller = record.caller();
@@ -52,35 +83,13 @@ final class LastGoodAnswers {
         }
         LastGoodRequest request = new LastGoodRequest(
                 caller.method(), caller.target(), caller.headers(), answer.requestHeaders(), instanceHost);
-        LastGoodRecording recording = lastGood.record(request, answer.status().code(), answer.responseHeaders());
-        if (recording == null) {
-            return null;
-        } else if (recording.isWhole()) {
-            recording.complete();
-            return null;
-        }
-        return new Recorder(recording, trailers);
+        return lastGood.record(request, answer.status().code(), answer.responseHeaders());
     }
 
-    private record Recorder(LastGoodRecording recording, Supplier<HttpHeaders> trailers)
-            implements CopiedBody.Listener {
-
-        @Override
-        public void copy(ByteBuf part) {
-            recording.add(part);
-        }
-
-        @Override
-        public void complete() {
-            if (trailers.get().isEmpty()) {
-                recording.complete();
-            } else {
-                recording.drop();
-            }
-        }
-
-        @Override
-        public void broken() {
+    private static void end(LastGoodRecording recording, HttpHeaders trailers) {
+        if (trailers.isEmpty()) {
+            recording.complete();
+        } else {
             recording.drop();
         }
     }

@@ -2,15 +2,36 @@ package io.weir.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.handler.codec.http.DefaultHttpContent;
 import io.netty.handler.codec.http.DefaultHttpHeaders;
+import io.netty.handler.codec.http.EmptyHttpHeaders;
 import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpMethod;
+import io.weir.lastgood.AnswerSpace;
+import io.weir.lastgood.LastGood;
+import io.weir.lastgood.LastGoodMemoryProperties;
+import io.weir.lastgood.LastGoodProperties;
+import io.weir.lastgood.LastGoodRecording;
+import io.weir.lastgood.LastGoodRequest;
+import io.weir.lastgood.LastGoodStore;
 import io.weir.outcome.Reason;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.reactivestreams.Publisher;
+import org.reactivestreams.Subscription;
+import org.springframework.util.unit.DataSize;
+import reactor.core.publisher.Flux;
+import reactor.test.StepVerifier;
+import reactor.test.publisher.TestPublisher;
 
 /** The last good answer in each phase: the caller leaves, the deadline passes, the backend answers. */
 class LastGoodAnswersTest {
@@ -194,6 +215,85 @@ class LastGoodAnswersTest {
         overQuota.start();
         overQuota.assertEndedCleanly();
         assertThat(overQuota.outcome()).isEqualTo("rate-limited 429");
+    }
+
+    // ---------------------------------------------------------------- recording
+
+    private final LastGoodStore store =
+            new LastGoodStore(new LastGoodMemoryProperties(DataSize.ofMegabytes(1)), () -> 0, () -> 0, Runnable::run);
+    private final TestPublisher<Object> body = TestPublisher.create();
+
+    /** The body of a chunked answer. */
+    private Flux<Object> recorded(Publisher<?> source, HttpHeaders trailers) {
+        LastGood lastGood = new LastGood(
+                new LastGoodProperties(Duration.ofMinutes(10), DataSize.ofKilobytes(64), List.of()),
+                new AnswerSpace("orders"),
+                store,
+                "");
+        LastGoodRecording recording = Objects.requireNonNull(lastGood.record(
+                new LastGoodRequest(HttpMethod.GET, "/", new DefaultHttpHeaders(), new DefaultHttpHeaders(), ""),
+                200,
+                new DefaultHttpHeaders().set("transfer-encoding", "chunked")));
+        return LastGoodAnswers.recorded(source, recording, () -> trailers);
+    }
+
+    private void assertKept(int answers) {
+        assertThat(store.entries()).isEqualTo(answers);
+        assertThat(store.recordingBytes()).isZero();
+    }
+
+    private static ByteBuf part(String text) {
+        return Unpooled.copiedBuffer(text, StandardCharsets.UTF_8);
+    }
+
+    @Test
+    void keepsACompleteBodyAndPassesItOn() {
+        StepVerifier.create(recorded(body, EmptyHttpHeaders.INSTANCE), 0)
+                .thenRequest(2)
+                .then(() -> body.assertMinRequested(2))
+                .then(() -> body.next(part("one"), new DefaultHttpContent(part("two")))
+                        .complete())
+                .expectNextCount(2)
+                .verifyComplete();
+        assertKept(1);
+    }
+
+    @Test
+    void dropsABodyWithTrailers() {
+        StepVerifier.create(recorded(body, new DefaultHttpHeaders().set("grpc-status", "0")))
+                .then(() -> body.next(part("one")).complete())
+                .expectNextCount(1)
+                .verifyComplete();
+        assertKept(0);
+    }
+
+    @Test
+    void dropsABodyThatFails() {
+        StepVerifier.create(recorded(body, EmptyHttpHeaders.INSTANCE))
+                .then(() -> body.next(part("one")).error(new IllegalStateException("lost")))
+                .expectNextCount(1)
+                .verifyErrorMessage("lost");
+        assertKept(0);
+    }
+
+    @Test
+    void dropsABodyThatIsCancelledAlsoIfItCompletesThen() {
+        Publisher<Object> completing = receiver -> receiver.onSubscribe(new Subscription() {
+            @Override
+            public void request(long n) {
+                receiver.onNext(part("one"));
+            }
+
+            @Override
+            public void cancel() {
+                receiver.onComplete();
+            }
+        });
+        StepVerifier.create(recorded(completing, EmptyHttpHeaders.INSTANCE), 1)
+                .expectNextCount(1)
+                .thenCancel()
+                .verify();
+        assertKept(0);
     }
 
     private void assertReplaced(@Nullable Reason reason) {
