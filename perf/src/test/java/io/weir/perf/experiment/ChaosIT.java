@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.github.tomakehurst.wiremock.WireMockServer;
 import com.github.tomakehurst.wiremock.client.WireMock;
 import com.github.tomakehurst.wiremock.core.WireMockConfiguration;
+import io.weir.perf.run.BriefRun;
 import io.weir.perf.run.ChaosOptions;
 import io.weir.perf.run.Host;
 import io.weir.perf.run.HttpControl;
@@ -33,7 +34,7 @@ import org.junit.jupiter.api.parallel.ResourceLock;
  */
 @Tag("full")
 @Execution(ExecutionMode.CONCURRENT)
-@ResourceLock(ContainmentIT.BUILT_JARS)
+@ResourceLock(BriefRun.BUILT_JARS)
 class ChaosIT {
 
     private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();

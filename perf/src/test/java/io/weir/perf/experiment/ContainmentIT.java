@@ -17,15 +17,12 @@ import org.junit.jupiter.api.parallel.ResourceLock;
 
 /**
  * A short containment: the gateway contains the fault, and the run fails without its protections. It waits
- * for most of its time, and binds no latency, so it runs beside {@code ScenarioIT}.
+ * for most of its time, and asserts no latency, so it runs beside {@code ScenarioIT}.
  */
 @Tag("full")
 @Execution(ExecutionMode.CONCURRENT)
-@ResourceLock(ContainmentIT.BUILT_JARS)
+@ResourceLock(BriefRun.BUILT_JARS)
 class ContainmentIT {
-
-    /** Processes of the built jars: the test asserts that none remains. */
-    static final String BUILT_JARS = "target/weir-";
 
     /** Little load and no conditions on latencies, so that a busy machine does not matter. */
     private static final class Brief extends Containment {
@@ -69,7 +66,7 @@ class ContainmentIT {
                 .anyMatch(row -> row.startsWith("1,") && row.contains(",gatling-protected,"));
         assertThat(run.rows("meters")).anyMatch(row -> row.contains(",weir_breaker_state,"));
         assertThat(raw.resolve("gatling/protected/index.html")).exists();
-        assertThat(BriefRun.processesOf(BUILT_JARS))
+        assertThat(BriefRun.processesOf(BriefRun.BUILT_JARS))
                 .as("processes that were not stopped")
                 .isEmpty();
     }

@@ -13,6 +13,12 @@ public record BriefRun(PerfRun.RunOutcome outcome, Path raw) {
     /** The root of the repository, with the built jars. */
     public static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
 
+    /**
+     * The jars that a run starts, as in the command lines of their processes. Tests that start them lock this name,
+     * so that each can assert that no process remains.
+     */
+    public static final String BUILT_JARS = "target/weir-";
+
     /** A JVM that lives for seconds needs less compilation. */
     public static final List<String> SHORT_LIVED_JVM = List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC");
 

@@ -29,9 +29,4 @@ class LoadScenarioIT {
     void refusesNoHealthyWork() throws Exception {
         ScenarioPromises.assertBroken(CachedGateway.jar(), "refusals", "", "", "");
     }
-
-    @Test
-    void callersDoNotReachOthers() throws Exception {
-        ScenarioPromises.assertBroken(CachedGateway.jar(), "callers", "", "", "");
-    }
 }

@@ -1,5 +1,6 @@
 package io.weir.perf.scenario;
 
+import io.weir.perf.run.BriefRun;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
@@ -10,21 +11,30 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /**
  * Promises that hold on the built jar, and of which those of a protection are broken without it. The longer
- * runs without a protection are in {@link FullScenarioIT}. These scenarios send few requests and wait for
- * most of their time, so one of them runs beside {@code ContainmentIT} or {@code ChaosIT}.
+ * runs without a protection are in {@link FullScenarioIT}. These scenarios wait for most of their time, and assert
+ * no latency, so two run at once: one of each lock. {@code ContainmentIT} and {@code ChaosIT} use the second one.
  */
 @Tag("full")
 @Execution(ExecutionMode.CONCURRENT)
-@ResourceLock("a scenario")
 class ScenarioIT {
 
+    private static final String SCENARIO = "a scenario";
+
     @Test
+    @ResourceLock(SCENARIO)
+    void callersDoNotReachOthers() throws Exception {
+        ScenarioPromises.assertBroken(CachedGateway.jar(), "callers", "", "", "");
+    }
+
+    @Test
+    @ResourceLock(SCENARIO)
     void faultsBreakNoPromise() throws Exception {
         ScenarioPromises.assertBroken(CachedGateway.jar(), "faults", "", "", "");
     }
 
     /** Without its protections, a hang breaks the promises of {@code ContainmentIT} and {@code ChaosIT}. */
     @Test
+    @ResourceLock(BriefRun.BUILT_JARS)
     void hangBreaksNoPromise() throws Exception {
         ScenarioPromises.assertBroken(CachedGateway.jar(), "hang", "", "", "");
     }
@@ -44,6 +54,7 @@ class ScenarioIT {
                         one of two answers 500, 20/s: ejections, openings of the backend; \
                         one of two answers 500, 20/s: callers without an answer in time
                     """)
+    @ResourceLock(SCENARIO)
     void instancesBreakPromisesOnlyWithoutProtection(String without, String broken, String perhaps) throws Exception {
         ScenarioPromises.assertBroken(CachedGateway.jar(), "instances", without, broken, perhaps);
     }
