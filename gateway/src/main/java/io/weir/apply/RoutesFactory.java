@@ -84,6 +84,7 @@ public final class RoutesFactory {
             null,
             null,
             null,
+            null,
             null);
 
     private final GeneralRoutesFactory generalRoutes;
@@ -333,6 +334,7 @@ public final class RoutesFactory {
                     own.access() == null ? null : new AddressRule(own.access()),
                     own.authentication() == null ? null : rule(id, own.authentication()),
                     rateLimiter,
+                    own.answer() == null ? null : own.answer().answer(),
                     own.lastGood() == null
                             ? null
                             : lastGood(id, own.lastGood(), known == null ? null : known.lastGood()));

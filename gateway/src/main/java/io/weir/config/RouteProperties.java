@@ -6,6 +6,7 @@ import io.weir.compression.CompressionProperties;
 import io.weir.cors.CorsProperties;
 import io.weir.engine.Mode;
 import io.weir.fallback.FallbackProperties;
+import io.weir.fallback.RouteAnswerProperties;
 import io.weir.health.RouteProbeMode;
 import io.weir.instance.HashKey;
 import io.weir.lastgood.LastGoodProperties;
@@ -56,6 +57,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *     the header or cookie are divided by chance.
  * @param cors the pages of other origins whose scripts may use the route; off unless configured.
  * @param compression gzip for answers; off unless configured.
+ * @param answer the route's own answer to every request, such as during maintenance; off unless configured.
  * @param lastGood the newest good answer to the same request, in place of a failure; off unless configured.
  */
 @ConfigurationPropertiesSource
@@ -80,4 +82,5 @@ public record RouteProperties(
 
         @Nullable @Valid @NestedConfigurationProperty CorsProperties cors,
         @Nullable @Valid @NestedConfigurationProperty CompressionProperties compression,
+        @Nullable @Valid @NestedConfigurationProperty RouteAnswerProperties answer,
         @Nullable @Valid @NestedConfigurationProperty LastGoodProperties lastGood) {}

@@ -44,7 +44,7 @@ public record Explanation(
      * @param notEvaluated the predicates that need a real caller, or that may have side effects
      * @param door {@code compiled} or {@code general}
      * @param backend the name of its backend; null if it has none
-     * @param rules the names of the properties by which the route can refuse a call
+     * @param rules the names of the properties by which the route can refuse a call or answer it by itself
      */
     public record ExplainedRoute(
             int position,

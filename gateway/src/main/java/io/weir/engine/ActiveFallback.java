@@ -1,6 +1,5 @@
 package io.weir.engine;
 
-import io.netty.handler.codec.http.HttpMethod;
 import io.weir.engine.Decision.Answer;
 import io.weir.engine.Decision.AskFallback;
 import io.weir.engine.Decision.Refuse;
@@ -14,8 +13,6 @@ import org.jspecify.annotations.Nullable;
  * per exchange. It holds a permit of the fallback until the exchange ends.
  */
 final class ActiveFallback {
-
-    private static final byte[] EMPTY = {};
 
     private final ExchangeContext exchange;
     private final Fallback fallback;
@@ -52,8 +49,7 @@ final class ActiveFallback {
         if (fallback.isStatic() || other == null) {
             record.reason = refuse.reason();
             record.replacement = Replacement.byStaticAnswer(refuse.reason());
-            boolean isHead = HttpMethod.HEAD.equals(record.caller().method());
-            return new Answer(fallback.status(), fallback.headers(), isHead ? EMPTY : fallback.body(), true);
+            return Answer.of(fallback.answer(), record.caller());
         }
         original = refuse;
         originalRefusal = Refusals.of(refuse, record, exchange.resources());

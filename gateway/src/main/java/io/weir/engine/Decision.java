@@ -1,6 +1,8 @@
 package io.weir.engine;
 
 import io.netty.handler.codec.http.HttpHeaders;
+import io.netty.handler.codec.http.HttpMethod;
+import io.weir.fallback.StaticAnswer;
 import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
 import org.jspecify.annotations.Nullable;
@@ -112,12 +114,21 @@ sealed interface Decision {
     record Await(ExchangePhase phase) implements Decision {}
 
     /**
-     * Sends a complete answer: a static fallback, a last good answer, or the one that was to be retried.
+     * Sends a complete answer: the route's own, a static fallback, a last good answer, or the one that was to
+     * be retried.
      *
      * @param body bytes that do not change
+     * @param isFallback whether the request's body is not needed any more
      */
     @SuppressWarnings("ArrayRecordComponent") // Never compared.
-    record Answer(int status, HttpHeaders headers, byte[] body, boolean isFallback) implements Decision {}
+    record Answer(int status, HttpHeaders headers, byte[] body, boolean isFallback) implements Decision {
+
+        /** The answer to this caller. */
+        static Answer of(StaticAnswer answer, Caller caller) {
+            boolean isHead = HttpMethod.HEAD.equals(caller.method());
+            return new Answer(answer.status(), answer.headers(), answer.body(isHead), true);
+        }
+    }
 
     /**
      * Ends the exchange with the gateway's own answer.

@@ -9,15 +9,15 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The outcome of an exchange as one word of a bounded list: the word of the {@link Reason} if the gateway
- * answered by itself, {@code fallback} if a fallback or the last good answer took its place, else the class
- * of the backend's status.
+ * answered by itself, {@code fallback} if an answer of the configuration or the last good answer took the
+ * place of the backend's, else the class of the backend's status.
  *
  * <p>The word is the {@code outcome} tag of {@code weir.requests}, the {@code outcome} of the access log, and
  * {@code weir.outcome} of a span.
  */
 public final class ExchangeOutcomes {
 
-    /** The fallback answered, or the last good answer was used. */
+    /** The fallback answered, the last good answer was used, or the route answered by itself. */
     public static final String FALLBACK = "fallback";
 
     /** The backend's status is not from 100 to 599. */

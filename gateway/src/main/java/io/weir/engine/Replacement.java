@@ -6,7 +6,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * What the caller gets in place of the backend's answer.
  *
- * @param reason of the refusal that is replaced; null: an answer of the backend is replaced
+ * @param reason of the refusal that is replaced; null: an answer of the backend is replaced, or the route
+ *     answers by itself
  * @param isComplete whether it is a complete answer of the gateway; otherwise it is asked of another backend
  * @param ageSeconds the age of the last good answer; {@link #NO_AGE}: it is none
  */
@@ -14,6 +15,10 @@ public record Replacement(@Nullable Reason reason, boolean isComplete, long ageS
 
     /** No last good answer. */
     public static final long NO_AGE = -1;
+
+    static Replacement byRoute() {
+        return new Replacement(null, true, NO_AGE);
+    }
 
     static Replacement byStaticAnswer(Reason reason) {
         return new Replacement(reason, true, NO_AGE);

@@ -5,16 +5,19 @@ import io.weir.authentication.AuthenticationRule;
 import io.weir.authentication.KeysAwaited;
 import io.weir.authentication.TokenVerdict;
 import io.weir.body.ContentLength;
+import io.weir.engine.Decision.Answer;
 import io.weir.engine.Decision.Await;
 import io.weir.engine.Decision.Refuse;
 import io.weir.engine.Decision.Step;
+import io.weir.fallback.StaticAnswer;
 import io.weir.outcome.Reason;
 import io.weir.ratelimit.RateLimiter;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The checks of a request before its exchange asks for a permit, in this order: address, certificate, token,
- * quota, head. Each is done once. A check that must wait for an event goes on in a phase of its own.
+ * quota, head. Each is done once. A check that must wait for an event goes on in a phase of its own. After
+ * them a route that has an answer of its own gives it.
  *
  * <p>Stateless, and called on the exchange's event loop.
  */
@@ -69,7 +72,7 @@ final class RequestCheck {
         return orElse(QuotaCheck.refusal(exchange.record()), Step.CHECK_HEAD);
     }
 
-    /** Refuses a request that cannot be passed on. Reads the caller's deadline. */
+    /** Refuses a request that cannot be passed on, and answers for the route. Reads the caller's deadline. */
     static Decision checkHead(ExchangeContext exchange) {
         Caller caller = exchange.record().caller();
         try {
@@ -80,7 +83,18 @@ final class RequestCheck {
         boolean isTooLarge = caller.hasBody()
                 && ContentLength.of(caller.headers())
                         > exchange.resources().limits().maxBodyBytes();
-        return isTooLarge ? Refuse.PAYLOAD_TOO_LARGE : Step.REQUEST_ADMISSION;
+        if (isTooLarge) {
+            return Refuse.PAYLOAD_TOO_LARGE;
+        }
+        StaticAnswer own = exchange.record().route().answer();
+        return own == null ? Step.REQUEST_ADMISSION : answer(exchange.record(), own);
+    }
+
+    /** The route's own answer, without a permit: nothing is asked of the backend. */
+    private static Decision answer(ExchangeRecord record, StaticAnswer own) {
+        record.detail = "the route's own answer";
+        record.replacement = Replacement.byRoute();
+        return Answer.of(own, record.caller());
     }
 
     private static Decision orElse(@Nullable Refuse refused, Step next) {

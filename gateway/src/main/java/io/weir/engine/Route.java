@@ -3,6 +3,7 @@ package io.weir.engine;
 import io.weir.access.AddressRule;
 import io.weir.authentication.AuthenticationRule;
 import io.weir.fallback.Fallback;
+import io.weir.fallback.StaticAnswer;
 import io.weir.health.ProbeMode;
 import io.weir.health.RouteHealth;
 import io.weir.lastgood.LastGood;
@@ -38,6 +39,7 @@ import org.jspecify.annotations.Nullable;
  * @param access the callers that may use the route; null: anybody
  * @param authentication the proof of identity that the route requires; null: none
  * @param rateLimiter the quotas of the route's callers; null: none
+ * @param answer the route's own answer, for which no backend is asked; null: none
  * @param lastGood the answers that replace failures; null: none
  */
 public record Route(
@@ -60,4 +62,5 @@ public record Route(
         @Nullable AddressRule access,
         @Nullable AuthenticationRule authentication,
         @Nullable RateLimiter rateLimiter,
+        @Nullable StaticAnswer answer,
         @Nullable LastGood lastGood) {}

@@ -1,11 +1,7 @@
 package io.weir.fallback;
 
-import io.netty.handler.codec.http.DefaultHttpHeaders;
-import io.netty.handler.codec.http.HttpHeaderNames;
-import io.netty.handler.codec.http.HttpHeaders;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.outcome.Reason;
-import java.nio.charset.StandardCharsets;
 import java.util.EnumSet;
 import java.util.Set;
 
@@ -15,7 +11,7 @@ public final class Fallback {
     private final FallbackProperties properties;
     private final Set<Reason> reasons;
     private final QueueingBulkhead limit;
-    private final byte[] body;
+    private final StaticAnswer answer;
 
     /** The fallback of a route. */
     public Fallback(FallbackProperties properties) {
@@ -32,7 +28,8 @@ public final class Fallback {
         this.reasons =
                 properties.reasons().isEmpty() ? EnumSet.noneOf(Reason.class) : EnumSet.copyOf(properties.reasons());
         this.limit = limit;
-        this.body = properties.body().getBytes(StandardCharsets.UTF_8);
+        this.answer = new StaticAnswer(
+                properties.status(), properties.contentType(), properties.body(), properties.headers());
     }
 
     /** Whether the fallback replaces a refusal with this reason. */
@@ -50,22 +47,8 @@ public final class Fallback {
         return limit;
     }
 
-    /** The static answer's status. */
-    public int status() {
-        return properties.status();
-    }
-
-    /** The static answer's head. */
-    public HttpHeaders headers() {
-        HttpHeaders headers = new DefaultHttpHeaders();
-        properties.headers().forEach(headers::set);
-        headers.set(HttpHeaderNames.CONTENT_TYPE, properties.contentType());
-        headers.setInt(HttpHeaderNames.CONTENT_LENGTH, body.length);
-        return headers;
-    }
-
-    /** The static answer's body. */
-    public byte[] body() {
-        return body.clone();
+    /** The static answer; without a meaning if another backend answers. */
+    public StaticAnswer answer() {
+        return answer;
     }
 }

@@ -1,5 +1,6 @@
 /**
- * The replacement of a refusal: a static answer, or another backend's answer.
+ * The replacement of a refusal: a static answer, or another backend's answer. And the answer that a route
+ * gives by itself, such as during maintenance.
  *
  * <p>A fallback is used only before the answer has begun, and under a limit of its own. Without that limit,
  * fallbacks would spread one backend's overload to the next. Another backend is called through its own

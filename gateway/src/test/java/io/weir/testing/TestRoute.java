@@ -162,6 +162,7 @@ public final class TestRoute {
                 access,
                 authentication,
                 rateLimiter,
+                null,
                 lastGood);
     }
 }

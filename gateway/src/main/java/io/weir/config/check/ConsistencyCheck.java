@@ -34,7 +34,7 @@ import org.springframework.core.env.Environment;
 final class ConsistencyCheck {
 
     private static final Pattern TOKEN = Pattern.compile("[!#$%&'*+.^_`|~0-9A-Za-z-]+");
-    /** Header fields of a fallback's answer that the gateway sets itself. */
+    /** Header fields of a static answer that the gateway sets itself. */
     private static final Set<String> GATEWAY_FIELDS =
             Set.of("content-length", "transfer-encoding", "connection", "keep-alive", "upgrade", "te", "trailer");
 
@@ -274,6 +274,7 @@ final class ConsistencyCheck {
                         && validValues.get("weir.rate-limit.redis.uri").isEmpty())
                 .ifPresent(shared -> report(shared, "also weir.rate-limit.redis.uri, where all gateways count"));
         checkFallback(route + ".fallback", name);
+        checkStaticAnswer(route + ".answer");
     }
 
     private void checkFallback(String fallback, String routesBackend) {
@@ -304,29 +305,35 @@ final class ConsistencyCheck {
                             null,
                             "a static answer or another backend, not both")));
         }
+        checkStaticAnswer(fallback);
+        validValues.get(fallback + ".reasons").filter(Entry::isExplicit).ifPresent(this::checkReasons);
+    }
+
+    /** Checks an answer that the configuration contains: of a fallback, or of a route. */
+    private void checkStaticAnswer(String answer) {
         validValues
-                .explicit(fallback + ".body")
+                .explicit(answer + ".body")
                 .ifPresent(body -> validValues
-                        .value(fallback + ".status", Integer.class)
+                        .value(answer + ".status", Integer.class)
                         .filter(status -> WITHOUT_BODY.contains(status)
                                 && !String.valueOf(body.value()).isEmpty())
                         .ifPresent(status ->
                                 report(body, "nothing, since an answer with status " + status + " has no body")));
         validValues
-                .explicit(fallback + ".content-type")
+                .explicit(answer + ".content-type")
                 .filter(entry -> hasControlCharacter(entry.value()))
                 .ifPresent(entry -> report(entry, NO_CONTROL_CHARACTERS));
-        validValues.names(fallback + ".headers").forEach((header, location) -> checkHeader(fallback, header, location));
-        validValues.get(fallback + ".reasons").filter(Entry::isExplicit).ifPresent(this::checkReasons);
+        validValues.names(answer + ".headers").forEach((header, location) -> checkHeader(answer, header, location));
     }
 
-    private void checkHeader(String fallback, String header, SourceLocation location) {
-        String path = fallback + ".headers." + header;
+    private void checkHeader(String answer, String header, SourceLocation location) {
+        String path = answer + ".headers." + header;
         String lower = header.toLowerCase(Locale.ROOT);
         if (!TOKEN.matcher(header).matches()) {
             problems.accept(ConfigurationProblem.of(location, path, null, "not the name of a header field"));
         } else if ("content-type".equals(lower)) {
-            problems.accept(ConfigurationProblem.of(location, path, null, "use fallback.content-type"));
+            problems.accept(ConfigurationProblem.of(
+                    location, path, null, "use " + answer.substring(answer.lastIndexOf('.') + 1) + ".content-type"));
         } else if (GATEWAY_FIELDS.contains(lower)) {
             problems.accept(ConfigurationProblem.of(location, path, null, "the gateway sets this field"));
         } else {

@@ -14,8 +14,8 @@ public record BriefRun(PerfRun.RunOutcome outcome, Path raw) {
     public static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
 
     /**
-     * The jars that a run starts, as in the command lines of their processes. Tests that start them lock this name,
-     * so that each can assert that no process remains.
+     * The jars that a run starts, as in the command lines of their processes. Tests that start them lock this
+     * name, so that each can assert that no process remains.
      */
     public static final String BUILT_JARS = "target/weir-";
 

@@ -11,8 +11,9 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /**
  * Promises that hold on the built jar, and of which those of a protection are broken without it. The longer
- * runs without a protection are in {@link FullScenarioIT}. These scenarios wait for most of their time, and assert
- * no latency, so two run at once: one of each lock. {@code ContainmentIT} and {@code ChaosIT} use the second one.
+ * runs without a protection are in {@link FullScenarioIT}. These scenarios wait for most of their time, and
+ * assert no latency, so two run at once: one of each lock. {@code ContainmentIT} and {@code ChaosIT} use the
+ * second one.
  */
 @Tag("full")
 @Execution(ExecutionMode.CONCURRENT)
