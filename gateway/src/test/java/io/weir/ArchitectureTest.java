@@ -58,6 +58,7 @@ class ArchitectureTest {
             Map.entry("faults", Set.of()),
             Map.entry("cors", Set.of()),
             Map.entry("compression", Set.of()),
+            Map.entry("errorpage", Set.of()),
             // What drains closes connections.
             Map.entry("edge", Set.of("drain")),
             // Networks.
@@ -153,6 +154,7 @@ class ArchitectureTest {
                     "access",
                     "cors",
                     "compression",
+                    "errorpage",
                     "authentication",
                     "edge",
                     "cluster",

@@ -108,14 +108,7 @@ public final class ConfigurationApplier implements ConfigurationTarget {
         List<Runnable> changesInPlace = new ArrayList<>();
         try {
             Map<String, Issuer> planned = issuers.plan(weir.authentication());
-            Routes next = routes.create(
-                    routePlan,
-                    weir.routes(),
-                    weir.authentication(),
-                    planned,
-                    backendPlan.backends(),
-                    before,
-                    changesInPlace::add);
+            Routes next = routes.create(routePlan, weir, planned, backendPlan.backends(), before, changesInPlace::add);
             return new Plan(routePlan, backendPlan, planned, next, changesInPlace);
         } catch (RuntimeException e) {
             backendPlan.rollBack();

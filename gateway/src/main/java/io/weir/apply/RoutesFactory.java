@@ -11,6 +11,7 @@ import io.weir.compression.CompressionMemory;
 import io.weir.compression.CompressionProperties;
 import io.weir.compression.CompressionRule;
 import io.weir.config.RouteProperties;
+import io.weir.config.WeirProperties;
 import io.weir.cors.CorsProperties;
 import io.weir.cors.CorsRule;
 import io.weir.door.AnswerRules;
@@ -27,6 +28,7 @@ import io.weir.engine.InFlightCounter;
 import io.weir.engine.Mode;
 import io.weir.engine.Route;
 import io.weir.engine.RouteObserver;
+import io.weir.errorpage.ErrorPages;
 import io.weir.fallback.Fallback;
 import io.weir.fallback.FallbackProperties;
 import io.weir.health.RouteHealth;
@@ -173,8 +175,7 @@ public final class RoutesFactory {
      * Creates planned routes without changing the routes in force. A route that keeps its id also keeps its
      * permits in use and its time series.
      *
-     * @param properties Weir's properties of single routes, by id
-     * @param authentication the fields for the callers' identities
+     * @param weir the properties of single routes, the callers' identities, and the error pages
      * @param issuers the issuers that routes can require, by name
      * @param backends the backends, by name
      * @param before the routes in force; null: none
@@ -184,13 +185,12 @@ public final class RoutesFactory {
      */
     Routes create(
             Plan plan,
-            Map<String, RouteProperties> properties,
-            AuthenticationProperties authentication,
+            WeirProperties weir,
             Map<String, Issuer> issuers,
             Map<String, Backend> backends,
             @Nullable Routes before,
             Consumer<Runnable> changesInPlace) {
-        Creation creation = new Creation(properties, authentication, issuers, backends, before, changesInPlace);
+        Creation creation = new Creation(weir, issuers, backends, before, changesInPlace);
         try {
             return creation.routes(plan);
         } catch (RuntimeException e) {
@@ -204,6 +204,7 @@ public final class RoutesFactory {
 
         private final Map<String, RouteProperties> properties;
         private final AuthenticationProperties authentication;
+        private final AnswerRules ofNone;
         private final Map<String, Issuer> issuers;
         private final Map<String, Backend> backends;
         private final @Nullable Routes before;
@@ -214,14 +215,14 @@ public final class RoutesFactory {
         private final RouteHealths healths = new RouteHealths(onStalled);
 
         Creation(
-                Map<String, RouteProperties> properties,
-                AuthenticationProperties authentication,
+                WeirProperties weir,
                 Map<String, Issuer> issuers,
                 Map<String, Backend> backends,
                 @Nullable Routes before,
                 Consumer<Runnable> changesInPlace) {
-            this.properties = properties;
-            this.authentication = authentication;
+            this.properties = weir.routes();
+            this.authentication = weir.authentication();
+            this.ofNone = new AnswerRules(null, null, new ErrorPages(weir.errors()));
             this.issuers = issuers;
             this.backends = backends;
             this.before = before;
@@ -272,7 +273,7 @@ public final class RoutesFactory {
                     Set.copyOf(pathPreserving),
                     plan.general.routes(),
                     weights,
-                    new RouteAnswers(answers),
+                    new RouteAnswers(answers, ofNone),
                     ReservedFields.of(authentication),
                     new InFlightCounter());
         }
@@ -282,10 +283,11 @@ public final class RoutesFactory {
             CorsProperties cors = own.cors();
             CompressionProperties compression = own.compression();
             return cors == null && compression == null
-                    ? AnswerRules.NONE
+                    ? ofNone
                     : new AnswerRules(
                             cors == null ? null : new CorsRule(cors),
-                            compression == null ? null : new CompressionRule(compression, compressionMemory));
+                            compression == null ? null : new CompressionRule(compression, compressionMemory),
+                            ofNone.errorPages());
         }
 
         private WeightedGroups weights(Plan plan) {

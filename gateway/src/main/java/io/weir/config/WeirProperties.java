@@ -5,6 +5,7 @@ import io.weir.authentication.AuthenticationProperties;
 import io.weir.cluster.ClusterProperties;
 import io.weir.drain.DrainProperties;
 import io.weir.edge.EdgeProperties;
+import io.weir.errorpage.ErrorsProperties;
 import io.weir.faults.FaultInjectionProperties;
 import io.weir.lastgood.LastGoodMemoryProperties;
 import io.weir.limit.LittlesLawProperties;
@@ -31,6 +32,7 @@ import org.springframework.validation.annotation.Validated;
  *     protections; for demonstrations only.
  * @param authentication the issuers of tokens that routes can require, and the fields for backends.
  * @param edge limits for callers.
+ * @param errors the gateway's own answers to callers that ask for HTML.
  * @param rateLimit the counter that all gateways share, for rate limits of routes.
  * @param lastGood the store of the last good answers of all routes.
  * @param cluster the discovery of the gateways that share limits.
@@ -52,6 +54,7 @@ public record WeirProperties(
         @DefaultValue("false") boolean allowUnprotectedRoutes,
         @DefaultValue @Valid @NestedConfigurationProperty AuthenticationProperties authentication,
         @DefaultValue @Valid @NestedConfigurationProperty EdgeProperties edge,
+        @DefaultValue @Valid @NestedConfigurationProperty ErrorsProperties errors,
         @DefaultValue @Valid @NestedConfigurationProperty SharedRateLimitProperties rateLimit,
         @DefaultValue @Valid @NestedConfigurationProperty LastGoodMemoryProperties lastGood,
         @DefaultValue @Valid @NestedConfigurationProperty ClusterProperties cluster,

@@ -198,6 +198,7 @@ public final class FrontDoor implements HttpHandler {
             case RouteTable.Other.GENERAL -> {
                 unifySpelling(in.requestHeaders());
                 InboundRequest inbound = inbound(in, out, target, GENERAL);
+                inbound.use(current.answers().ofNone());
                 inbound.reserve(reserved);
                 ChainRequest chained = generalDoor.request(inbound, current, draw, arrivedAtNanos);
                 yield generalDoor.runChain(
@@ -341,6 +342,7 @@ public final class FrontDoor implements HttpHandler {
     }
 
     private Mono<Void> refuse(Refusal refusal, InboundRequest inbound) {
+        inbound.useUnlessRouted(routes.get().answers().ofNone());
         listener.refused(refusal, inbound);
         return RefusalResponse.send(inbound, refusal);
     }

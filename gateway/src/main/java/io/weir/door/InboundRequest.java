@@ -25,6 +25,7 @@ import io.weir.edge.TraceParent;
 import io.weir.edge.Via;
 import io.weir.engine.Engine;
 import io.weir.engine.Route;
+import io.weir.errorpage.ErrorPage;
 import io.weir.limit.Priority;
 import io.weir.limit.TenantKey;
 import io.weir.outcome.Problem;
@@ -111,6 +112,21 @@ final class InboundRequest implements RequestFacts {
     /** Applies the rules of the request's route to its response. */
     void use(AnswerRules rules) {
         answerRules = rules;
+    }
+
+    /** Applies rules to the response unless the request's route has some. */
+    void useUnlessRouted(AnswerRules rules) {
+        if (answerRules.equals(AnswerRules.NONE)) {
+            answerRules = rules;
+        }
+    }
+
+    /** The page in place of {@code application/problem+json}; null: none. */
+    byte @Nullable [] errorPage(Refusal refusal) {
+        ErrorPage page = answerRules.errorPages().of(refusal.status());
+        return page != null && AcceptedHtml.isPreferred(request.requestHeaders())
+                ? page.body(refusal, requestId())
+                : null;
     }
 
     /** Removes the fields that only the gateway may set from the trailers, too; the head has none of them. */
@@ -358,7 +374,11 @@ final class InboundRequest implements RequestFacts {
         boolean hasBody = refusal.reason() != Reason.CLIENT_CLOSED
                 && !HttpMethod.HEAD.equals(request.method())
                 && !Problem.isGrpc(request.requestHeaders());
-        return hasBody ? Problem.length(refusal, requestId()) : 0;
+        if (!hasBody) {
+            return 0;
+        }
+        byte[] page = errorPage(refusal);
+        return page == null ? Problem.length(refusal, requestId()) : page.length;
     }
 
     @Override

@@ -5,6 +5,7 @@ import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpMethod;
+import io.weir.errorpage.ErrorPage;
 import io.weir.outcome.Problem;
 import io.weir.outcome.Refusal;
 import reactor.core.publisher.Mono;
@@ -23,8 +24,7 @@ final class RefusalResponse {
         }
         inbound.response().status(refusal.httpStatus());
         Problem.writeHead(refusal, head);
-        ByteBuf body =
-                Problem.body(refusal, inbound.requestId(), inbound.channel().alloc());
+        ByteBuf body = body(inbound, refusal, head);
         if (!HttpMethod.HEAD.equals(inbound.request().method())) {
             return body;
         }
@@ -33,6 +33,16 @@ final class RefusalResponse {
         head.set(HttpHeaderNames.CONTENT_LENGTH, Integer.toString(body.readableBytes()));
         body.release();
         return Unpooled.EMPTY_BUFFER;
+    }
+
+    /** The operator's page, or the problem in JSON. */
+    private static ByteBuf body(InboundRequest inbound, Refusal refusal, HttpHeaders head) {
+        byte[] page = inbound.errorPage(refusal);
+        if (page == null) {
+            return Problem.body(refusal, inbound.requestId(), inbound.channel().alloc());
+        }
+        head.set(HttpHeaderNames.CONTENT_TYPE, ErrorPage.CONTENT_TYPE);
+        return Unpooled.wrappedBuffer(page);
     }
 
     /** Sends the gateway's own response, which no exchange supervises. */

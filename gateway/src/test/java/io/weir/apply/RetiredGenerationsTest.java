@@ -5,6 +5,7 @@ import static org.awaitility.Awaitility.await;
 
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.util.concurrent.EventExecutor;
+import io.weir.door.AnswerRules;
 import io.weir.door.RouteAnswers;
 import io.weir.door.RouteTable;
 import io.weir.door.Routes;
@@ -113,7 +114,7 @@ class RetiredGenerationsTest {
                 Set.of(),
                 List.of(),
                 groups,
-                new RouteAnswers(Map.of()),
+                new RouteAnswers(Map.of(), AnswerRules.NONE),
                 null,
                 requestsInChain);
     }

@@ -62,7 +62,7 @@ class RouteExplainerTest {
                 Set.of(),
                 general,
                 NO_GROUPS,
-                new RouteAnswers(Map.of()),
+                new RouteAnswers(Map.of(), AnswerRules.NONE),
                 null,
                 new InFlightCounter());
         return new RouteExplainer(() -> routes, false).explain(method, url, new DefaultHttpHeaders());

@@ -12,12 +12,12 @@ import org.jspecify.annotations.Nullable;
 public final class ConfigurationDifference {
 
     /**
-     * The properties that a running gateway can change: backends, routes, properties that only the check
-     * uses, and those that nothing uses. All other properties were built into servers, meters and threads at
-     * startup.
+     * The properties that a running gateway can change: backends, routes, error pages, properties that only
+     * the check uses, and those that nothing uses. All other properties were built into servers, meters and
+     * threads at startup.
      */
     private static final Pattern RELOADABLE = Pattern.compile(
-            "x-.*|weir\\.(backends|routes|authentication)\\b.*|weir\\.allow-?unprotected-?routes"
+            "x-.*|weir\\.(backends|routes|authentication|errors)\\b.*|weir\\.allow-?unprotected-?routes"
                     + "|spring\\.cloud\\.gateway\\.server\\.webflux\\.(routes|default-?filters)\\b.*",
             Pattern.CASE_INSENSITIVE);
 

@@ -4,12 +4,14 @@ import io.weir.compression.MediaTypes;
 import io.weir.config.check.RawTree.Setting;
 import io.weir.config.check.ValidValues.Entry;
 import io.weir.engine.Mode;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
 import java.util.regex.Pattern;
 
-/** Checks the settings of routes that change answers: CORS, compression, and last good answers. */
+/** Checks what changes answers: CORS, compression and last good answers of routes, and error pages. */
 final class RouteAnswersCheck {
 
     private static final String ALL = "*";
@@ -32,8 +34,9 @@ final class RouteAnswersCheck {
         this.problems = problems;
     }
 
-    /** Checks all routes. */
+    /** Checks all routes, and the error pages. */
     void check() {
+        checkErrorPages();
         RawTree.at(root, "weir.routes").stream().flatMap(RawTree::children).forEach(route -> {
             String path = "weir.routes." + route.name();
             RawTree.find(List.of(route), "cors").stream()
@@ -45,6 +48,30 @@ final class RouteAnswersCheck {
             RawTree.find(List.of(route), "last-good").stream()
                     .findFirst()
                     .ifPresent(lastGood -> checkLastGood(path, lastGood));
+        });
+    }
+
+    /** Each status has one page, and one page has all that no other lists. */
+    private void checkErrorPages() {
+        Map<String, String> pages = new HashMap<>();
+        validValues.names("weir.errors.pages").forEach((index, location) -> {
+            String page = "weir.errors.pages[" + index + "]";
+            List<String> statuses = list(page + ".statuses");
+            if (statuses.isEmpty() && validValues.explicit(page + ".statuses").isPresent()) {
+                // Invalid, and reported elsewhere.
+                return;
+            }
+            for (String status : statuses.isEmpty() ? List.of("") : statuses) {
+                String other = pages.putIfAbsent(status, page);
+                if (other != null) {
+                    problems.accept(ConfigurationProblem.expected(
+                            location,
+                            page + ".statuses",
+                            status.isEmpty() ? null : status,
+                            "a status without a page, but " + other + " has "
+                                    + (status.isEmpty() ? "none, which means all others" : "it")));
+                }
+            }
         });
     }
 
