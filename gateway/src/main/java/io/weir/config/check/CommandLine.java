@@ -3,6 +3,7 @@ package io.weir.config.check;
 import java.io.PrintStream;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Objects;
 import java.util.OptionalInt;
@@ -21,7 +22,7 @@ public final class CommandLine {
 
     private static final String USAGE = """
             Usage: java -jar weir-gateway.jar [FILE...] [--property=value...]
-                   java -jar weir-gateway.jar --validate [--without-environment] FILE... [--property=value...]
+                   java -jar weir-gateway.jar --validate [--without-environment] [--against OLD] FILE... [--property=value...]
                    java -jar weir-gateway.jar --version | --help
 
               FILE               configuration: YAML (.yml, .yaml) or .properties; later files override earlier ones
@@ -29,6 +30,8 @@ public final class CommandLine {
               --without-environment
                                  with --validate: only warn of placeholders without a value and of
                                  certificates without a file, such as in CI
+              --against OLD      with --validate: print what changes against this file, and what a reload would
+                                 refuse
               --version          print the version
               --help, -h         print this
               --debug, --trace   log more
@@ -40,6 +43,7 @@ public final class CommandLine {
                         3   memory ran out, if Java has -XX:+ExitOnOutOfMemoryError
                         4   a port is in use, or an address is not this machine's
                         5   the start failed for another reason
+                        6   --validate --against: the files are valid, but a reload would refuse one: it needs a restart
                         130 stopped by Ctrl-C (SIGINT) after draining
             """;
 
@@ -49,6 +53,7 @@ public final class CommandLine {
     private static final String HELP = "--help";
     private static final String VERSION = "--version";
     private static final String WITHOUT_ENVIRONMENT = "--without-environment";
+    private static final String AGAINST = "--against";
     /** Options of Spring Boot. */
     private static final Set<String> FLAGS = Set.of("--debug", "--trace");
 
@@ -58,14 +63,21 @@ public final class CommandLine {
     private boolean help;
     private boolean version;
     private boolean withoutEnvironment;
+    private @Nullable Path against;
     private @Nullable String usageError;
     /** Null before the check of a start. */
     private @Nullable CheckedConfiguration checked;
 
     /** Parses a command line. */
     public CommandLine(String... arguments) {
-        for (String argument : arguments) {
-            parse(argument);
+        Iterator<String> rest = List.of(arguments).iterator();
+        while (rest.hasNext()) {
+            String argument = rest.next();
+            if (argument.equals(AGAINST)) {
+                parseAgainst(rest);
+            } else {
+                parse(argument);
+            }
         }
         if (usageError == null && validate && files.isEmpty()) {
             usageError = "--validate: no file (expected: --validate FILE...)";
@@ -74,8 +86,19 @@ public final class CommandLine {
             usageError =
                     WITHOUT_ENVIRONMENT + ": without --validate (expected: --validate --without-environment FILE...)";
         }
+        if (usageError == null && against != null && !validate) {
+            usageError = AGAINST + ": without --validate (expected: --validate --against OLD FILE...)";
+        }
         if (usageError == null && !files.isEmpty() && properties.stream().anyMatch(CommandLine::isFilesProperty)) {
             usageError = NamedFiles.PROPERTY + ": also given as files (expected: one or the other)";
+        }
+    }
+
+    private void parseAgainst(Iterator<String> rest) {
+        if (against == null && rest.hasNext()) {
+            against = Path.of(rest.next());
+        } else if (usageError == null) {
+            usageError = AGAINST + (against == null ? ": no file" : ": twice") + " (expected: one file)";
         }
     }
 
@@ -96,7 +119,7 @@ public final class CommandLine {
             @Nullable
             String nearest = PropertyNames.nearest(
                     argument,
-                    Stream.concat(FLAGS.stream(), Stream.of(VALIDATE, HELP, VERSION, WITHOUT_ENVIRONMENT))
+                    Stream.concat(FLAGS.stream(), Stream.of(VALIDATE, HELP, VERSION, WITHOUT_ENVIRONMENT, AGAINST))
                             .toList());
             usageError = argument + ": unknown option" + (nearest == null ? "" : "; did you mean " + nearest + '?');
         }
@@ -164,7 +187,7 @@ public final class CommandLine {
         logging.beforeInitialize();
         try {
             return validate
-                    ? OptionalInt.of(new ValidateCommand(out, properties, withoutEnvironment).run(files))
+                    ? OptionalInt.of(new ValidateCommand(out, properties, withoutEnvironment, against).run(files))
                     : start(err);
         } finally {
             logging.cleanUp();

@@ -138,7 +138,8 @@ class CommandLineTest {
         "--versoin, --versoin: unknown option; did you mean --version?",
         "--without-environment, --without-environment: without --validate "
                 + "(expected: --validate --without-environment FILE...)",
-        "--validate, --validate: no file (expected: --validate FILE...)"
+        "--validate, --validate: no file (expected: --validate FILE...)",
+        "--against, --against: no file (expected: one file)"
     })
     void printsUsageForInvalidArguments(String argument, String error) {
         assertThat(execute(new CommandLine(argument))).hasValue(2);
@@ -156,7 +157,9 @@ class CommandLineTest {
     @Test
     void printsUsageForHelp() {
         assertThat(execute(new CommandLine("--help"))).hasValue(0);
-        assertThat(text(out)).startsWith("Usage: ").contains("--validate [--without-environment] FILE...");
+        assertThat(text(out))
+                .startsWith("Usage: ")
+                .contains("--validate [--without-environment] [--against OLD] FILE...");
     }
 
     @Test
@@ -209,6 +212,68 @@ class CommandLineTest {
         assertThat(text(out)).contains(file + ":7: server.port: 70000 (expected: a port, 0 to 65535)\n1 problem in 1");
     }
 
+    @Test
+    void printsWhatAReloadWouldChange() throws IOException {
+        Path old = file("old.yml", VALID + "weir.drain.delay: 1s\nweir.management.token: ${OLD:0123456789abcdef0}\n");
+        Path file = file(
+                "gateway.yml",
+                VALID + "# moved\nweir.management.token: ${OLD:0123456789abcdef0}\nweir.drain.delay: 1s\n"
+                        + "weir.backends.orders.deadline: 700ms\n");
+
+        assertThat(run("--validate", "--against", old.toString(), file.toString()))
+                .containsExactly("exit 0");
+        assertThat(text(out))
+                .isEqualTo(file + ": ok (1 backend, 2 routes)\n  changes against " + old + ":\n"
+                        + "  weir.backends.orders.deadline: (default) -> 700ms\n");
+        out.reset();
+        assertThat(run("--validate", old.toString(), "--against", old.toString()))
+                .containsExactly("exit 0");
+        assertThat(text(out)).isEqualTo(old + ": ok (1 backend, 2 routes)\n  nothing changes against " + old + '\n');
+    }
+
+    @Test
+    void printsWhatAReloadWouldRefuseWithoutItsSecrets() throws IOException {
+        Path old = file("old.yml", VALID + "weir.management.token: 0123456789abcdef0\n");
+        Path file = file(
+                "gateway.yml",
+                VALID + "weir.management.token: fedcba98765432100\nserver.port: 8888\nweir.drain.delay: 1s\n");
+
+        assertThat(run("--validate", "--against", old.toString(), file.toString()))
+                .containsExactly("exit 6");
+        assertThat(text(out))
+                .isEqualTo(file + ": ok (1 backend, 2 routes)\n  changes against " + old + ":\n"
+                        + "  server.port: 8080 -> 8888\n"
+                        + "  weir.drain.delay: (default) -> 1s\n"
+                        + "  weir.management.token: ****** -> ******\n"
+                        + file + ":7: server.port: 8888 (a change needs a restart; expected until then: 8080)\n"
+                        + file + ":8: weir.drain.delay: 1s (a change needs a restart; expected until then: not set)\n"
+                        + file + ":6: weir.management.token: ****** "
+                        + "(a change needs a restart; expected until then: ******)\n"
+                        + file + ": a reload would refuse this file, since 3 changes need a restart\n");
+    }
+
+    @Test
+    void comparesWithNoInvalidFileAndComparesNoInvalidOne() throws IOException {
+        Path sound = file("sound.yml", VALID);
+        Path faulty = file("faulty.yml", VALID + "weir.drain.delay: 1h\n");
+        Path missing = sound.resolveSibling("missing.yml");
+
+        assertThat(run("--validate", "--against", faulty.toString(), sound.toString()))
+                .containsExactly("exit 1");
+        assertThat(text(out)).endsWith("1 problem in 1 file (expected after --against: a valid file)\n");
+        out.reset();
+        assertThat(run("--validate", "--against", missing.toString(), sound.toString()))
+                .containsExactly("exit 1");
+        assertThat(text(out)).startsWith(missing + ": no such file");
+        out.reset();
+        assertThat(run("--validate", "--against", sound.toString(), faulty.toString()))
+                .containsExactly("exit 1");
+        assertThat(text(out)).doesNotContain("changes");
+        assertThat(run("--against", sound.toString(), sound.toString())).containsExactly("exit 2");
+        assertThat(run("--validate", "--against", "a.yml", "--against", "b.yml", "c.yml"))
+                .containsExactly("exit 2");
+    }
+
     @ParameterizedTest
     @ValueSource(strings = {"", "\n  \n"})
     void refusesAnEmptyFileAsAReloadDoes(String text) throws IOException {
@@ -223,7 +288,7 @@ class CommandLineTest {
     void helpNamesEachExitCode() {
         assertThat(execute(new CommandLine("-h"))).hasValue(0);
         assertThat(text(out).substring(text(out).indexOf("Exit codes:")))
-                .contains(" 0 ", " 1 ", " 2 ", " 3 ", " 4 ", " 5 ", " 130 ", "SIGTERM");
+                .contains(" 0 ", " 1 ", " 2 ", " 3 ", " 4 ", " 5 ", " 6 ", " 130 ", "SIGTERM");
     }
 
     @Test
