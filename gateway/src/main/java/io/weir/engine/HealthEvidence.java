@@ -76,8 +76,9 @@ final class HealthEvidence {
         this.limit = record.backend().limit();
         Route route = record.route();
         long usualNanos = record.usualNanos(now);
-        this.stallNanos = health.settings().stallNanos(route.deadlineNanos(), usualNanos);
-        this.abandonedNanos = health.settings().abandonedNanos(usualNanos);
+        long recoveryNanos = generation == null ? 0 : generation.recoveryNanos();
+        this.stallNanos = health.settings().stallNanos(route.deadlineNanos(), usualNanos, recoveryNanos);
+        this.abandonedNanos = health.settings().abandonedNanos(usualNanos, recoveryNanos);
         this.dueAfterNanos = stallNanos;
         this.judgedSince = sentAt - 1;
     }
@@ -123,7 +124,7 @@ final class HealthEvidence {
             }
             health.answered(generation, now);
             if (generation != null) {
-                generation.answeredCallSentAt(sentAt);
+                generation.answeredCallSentAt(sentAt, now);
                 limit.pace().answered(now - sentAt, now);
             }
             if (balanced != null) {

@@ -34,6 +34,8 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param stallDuration time without an answer after which a call counts as stalled; 10ms to 10m, at most the
  *     deadline; default: derived from the deadline. That is half the route's deadline and at most 2 s, but at
  *     least three times the usual time of the route's calls; the whole deadline while no usual time is known.
+ *     After an opening it is at least three times as long as the answer took that ended it, until faster
+ *     answers follow.
  * @param permittedNumberOfCallsInHalfOpenState calls that a backend gets at once when it has recovered; 1 to
  *     1000. The limit grows from here by one with each good answer. Enough to distinguish luck from health,
  *     few enough not to flood a backend that has just started.

@@ -22,6 +22,8 @@ public final class Generation {
      * The count of a closed generation: so low that no number of later enter() and leave() raises it to 0.
      */
     private static final int CLOSED = Integer.MIN_VALUE / 2;
+    /** Of the difference to a faster answer, this part is forgotten: one in 8. */
+    private static final int FORGOTTEN_ONE_IN = 8;
 
     private final AtomicInteger inFlight = new AtomicInteger();
     /** Stalled calls that were sent after the last answer. */
@@ -32,10 +34,21 @@ public final class Generation {
     private volatile long lastAnswerAt;
     private volatile long lastSentOfAnswered;
     private volatile long stalledSince;
+    private volatile long recoveryNanos;
 
     Generation(long now) {
-        lastAnswerAt = now;
-        lastSentOfAnswered = now;
+        this(now, 0);
+    }
+
+    /**
+     * A generation without calls.
+     *
+     * @param recoveryNanos the time after which the answer came that ended the opening before; 0: none did
+     */
+    Generation(long now, long recoveryNanos) {
+        this.lastAnswerAt = now;
+        this.lastSentOfAnswered = now;
+        this.recoveryNanos = recoveryNanos;
     }
 
     /** Counts a call that holds a permit; {@link #leave} must follow once. False: the breaker has opened. */
@@ -97,11 +110,29 @@ public final class Generation {
     }
 
     /** The backend has answered a call that was sent at this time. */
-    public void answeredCallSentAt(long sentAt) {
+    public void answeredCallSentAt(long sentAt, long now) {
         if (sentAt - lastSentOfAnswered > 0) {
             // Benign: of two writes at the same time the earlier one may remain, until the next answer.
             lastSentOfAnswered = sentAt;
         }
+        long recovery = recoveryNanos;
+        long nanos = now - sentAt;
+        if (nanos < recovery) {
+            // Benign: of two answers at the same time, one may have no effect.
+            recoveryNanos = recovery - Math.max(1, (recovery - nanos) / FORGOTTEN_ONE_IN);
+        }
+    }
+
+    /**
+     * The time after which the answer came that ended the opening before, less a part of the difference for
+     * each faster answer since; 0: no answer did.
+     *
+     * <p>It is a usual time of the calls, which a route learns too late: a backend that has become slower
+     * than the stall time would open again with the first calls of each ramp, while the answers of others
+     * keep the usual time of the route short.
+     */
+    public long recoveryNanos() {
+        return recoveryNanos;
     }
 
     /** Whether the backend has answered a call that was sent after this time. */

@@ -70,21 +70,28 @@ public record HealthSettings(CircuitBreakerProperties breaker, RecoveryPropertie
      *
      * @param routeDeadlineNanos the deadline of the call's route
      * @param usualNanos the usual time of the route's calls; 0: unknown
+     * @param recoveryNanos as {@link Generation#recoveryNanos}
      */
-    public long stallNanos(long routeDeadlineNanos, long usualNanos) {
+    public long stallNanos(long routeDeadlineNanos, long usualNanos, long recoveryNanos) {
         Duration configured = breaker.stallDuration();
         if (configured != null) {
-            return Math.min(configured.toNanos(), routeDeadlineNanos);
+            return Math.min(Math.max(configured.toNanos(), times(recoveryNanos)), routeDeadlineNanos);
         }
-        return usualNanos == 0 ? routeDeadlineNanos : defaultStallNanos(routeDeadlineNanos, usualNanos);
+        return usualNanos == 0
+                ? routeDeadlineNanos
+                : defaultStallNanos(routeDeadlineNanos, Math.max(usualNanos, recoveryNanos));
     }
 
     /**
      * The shortest wait after which a call counts as stalled if its caller leaves; {@link Long#MAX_VALUE}: no
      * such call counts, since the usual time is unknown.
+     *
+     * @param recoveryNanos as {@link Generation#recoveryNanos}
      */
-    public long abandonedNanos(long usualNanos) {
-        return usualNanos == 0 ? Long.MAX_VALUE : Math.max(SHORTEST_ABANDONED_NANOS, times(usualNanos));
+    public long abandonedNanos(long usualNanos, long recoveryNanos) {
+        return usualNanos == 0
+                ? Long.MAX_VALUE
+                : Math.max(SHORTEST_ABANDONED_NANOS, times(Math.max(usualNanos, recoveryNanos)));
     }
 
     /**

@@ -75,7 +75,7 @@ public final class OpenProbes implements Probe.Owner {
     @Override
     public void answered(Probe probe, long now) {
         if (probe.end() && machine.present() instanceof Open open) {
-            machine.recovered(open, "a probe was answered", now);
+            machine.recovered(open, "a probe was answered", now - probe.startedAt(), now);
         }
     }
 

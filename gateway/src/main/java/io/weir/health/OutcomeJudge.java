@@ -52,7 +52,7 @@ final class OutcomeJudge {
             // shows that the backend answers again.
             case Open open
             when open.isStalled() && generation != null ->
-                machine.recovered(open, "a call that was under way was answered", now);
+                machine.recovered(open, "a call that was under way was answered", backendNanos, now);
             case Forced forced
             when forced.generation() == generation ->
                 forced.window().record(backendNanos, slow ? Outcome.SLOW_SUCCESS : Outcome.SUCCESS);

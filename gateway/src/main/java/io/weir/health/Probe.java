@@ -10,6 +10,7 @@ import org.jspecify.annotations.Nullable;
 public final class Probe {
 
     private final ProbeSchedule schedule;
+    private final long startedAt;
     private final long patienceNanos;
     private final boolean isPatient;
     private final boolean isLastResort;
@@ -17,11 +18,16 @@ public final class Probe {
     /** Set before the probe is handed out. */
     private @Nullable Owner owner;
 
-    Probe(ProbeSchedule schedule, long patienceNanos, boolean isPatient, boolean isLastResort) {
+    Probe(ProbeSchedule schedule, long startedAt, long patienceNanos, boolean isPatient, boolean isLastResort) {
         this.schedule = schedule;
+        this.startedAt = startedAt;
         this.patienceNanos = patienceNanos;
         this.isPatient = isPatient;
         this.isLastResort = isLastResort;
+    }
+
+    long startedAt() {
+        return startedAt;
     }
 
     /** The time after which the probe is given up. */

@@ -79,9 +79,9 @@ final class ProbeSchedule {
         if (mayBePatient && maxProbes > 1 && patientUnderWay.compareAndSet(false, true)) {
             int exponent = Math.min(LARGEST_EXPONENT, 1 + unansweredPatient.get());
             long patience = Math.min(deadlineNanos, Math.max(stallNanos, stallNanos << exponent));
-            return new Probe(this, patience, true, false);
+            return new Probe(this, now, patience, true, false);
         }
-        return new Probe(this, stallNanos, false, false);
+        return new Probe(this, now, stallNanos, false, false);
     }
 
     /**
@@ -99,7 +99,7 @@ final class ProbeSchedule {
             return null;
         }
         underWay.incrementAndGet();
-        return new Probe(this, stallNanos, false, true);
+        return new Probe(this, now, stallNanos, false, true);
     }
 
     /**

@@ -232,15 +232,19 @@ final class StateMachine {
         };
     }
 
-    /** The calls keep an open instance out no longer; its health check may. */
-    void recovered(Open from, String why, long now) {
+    /**
+     * The calls keep an open instance out no longer; its health check may.
+     *
+     * @param answerNanos the time after which the answer came that shows it
+     */
+    void recovered(Open from, String why, long answerNanos, long now) {
         switch (from.cause()) {
             case CALLS -> {
                 if (isRoute && from.isStalled()) {
                     // No queue is in front of a route's ramp, so a route that was only slow would lose calls.
                     transition(from, fresh(why));
                 } else {
-                    halfOpen(from, why, now);
+                    transition(from, ramp(new Generation(now, answerNanos), from.relapses(), now, why));
                 }
             }
             case CALLS_AND_CHECK -> transition(from, from.withCause(Cause.CHECK, from.probes()));
@@ -255,8 +259,12 @@ final class StateMachine {
     }
 
     HalfOpen ramp(int relapses, long now, String why) {
+        return ramp(new Generation(now), relapses, now, why);
+    }
+
+    private HalfOpen ramp(Generation generation, int relapses, long now, String why) {
         int start = settings.breaker().permittedNumberOfCallsInHalfOpenState();
-        return new HalfOpen(new Generation(now), window(), start, relapses, now, why);
+        return new HalfOpen(generation, window(), start, relapses, now, why);
     }
 
     private void close(HalfOpen from, long now) {

@@ -35,6 +35,15 @@
  * permits back ({@link io.weir.health.Generation}); otherwise they would hold, until their deadlines, the
  * permits that the recovered backend needs.
  *
+ * <p><b>Slow is not stalled.</b> The answer that ends an opening shows how long the backend takes now. Until
+ * faster answers follow, a call stalls only after three times as long, at most the deadline ({@link
+ * io.weir.health.Generation#recoveryNanos}). Otherwise a backend that has become slower than the stall time
+ * opens again with the first calls of each ramp, which have no answers before them. The usual time of the
+ * route follows too late: it is the median of thousands of calls, and where backups serve meanwhile, it is
+ * theirs. In a simulation a backend that needed 1.5 s instead of 20 ms, with a stall time of 1 s, opened up
+ * to 23 times in 30 s, and answered 45 % of 300 calls a second; with a backup, that answered nearly all of
+ * them.
+ *
  * <p><b>Pushback.</b> An instance says when it wants the next calls, by {@code Retry-After} of a 503 or 429
  * or by gRPC's pushback. It knows that better than a schedule of probes, and a retry that comes earlier is
  * refused again. So until then it gets no probes and no retries, and of several instances it is the last

@@ -38,7 +38,9 @@ import java.util.Queue;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
 import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
 import reactor.netty.resources.LoopResources;
 
 /**
@@ -58,6 +60,10 @@ final class InstancesSimulation {
         int lateAnswers;
 
         Duration late = Duration.ZERO;
+        /** Draws the time until each answer, in nanoseconds; null: it is {@link #service}. */
+        @Nullable
+        LongSupplier answerNanos;
+
         /** Whether connections to it are established only just before its answers. */
         boolean connectsLate;
         /** The status of its errors. */
@@ -70,6 +76,8 @@ final class InstancesSimulation {
         int faultyCallsAtEjection = -1;
 
         int probes;
+        /** The transitions to open. */
+        int openings;
         /** Calls in the instance now, probes excluded. */
         int inside;
         /** The largest number of calls in the instance at a time. */
@@ -83,6 +91,11 @@ final class InstancesSimulation {
 
         Replica(Instance instance) {
             this.instance = instance;
+            instance.health()
+                    .resilience4j()
+                    .getEventPublisher()
+                    .onStateTransition(
+                            event -> openings += event.getStateTransition().getToState() == State.OPEN ? 1 : 0);
         }
 
         /**
@@ -92,6 +105,10 @@ final class InstancesSimulation {
             if (lateAnswers > 0) {
                 lateAnswers--;
                 return late.toNanos();
+            }
+            LongSupplier drawn = answerNanos;
+            if (drawn != null) {
+                return drawn.getAsLong();
             }
             double warmth = coldSince == NEVER_COLD ? 1 : Math.min(1, (now - coldSince) / COLD_NANOS);
             return (long) (service.toNanos() * (1 + 9 * (1 - warmth)));
@@ -202,7 +219,9 @@ final class InstancesSimulation {
         limitInForce.limitBy(health.caps()::maxCalls, health.caps()::limitShare);
         for (int i = 0; i < count; i++) {
             String address = "http://orders-" + i + ":8080";
-            Health own = Health.ofInstance("orders", address, settings, permits(true), this::now, random::nextDouble);
+            Health own = count == 1
+                    ? health
+                    : Health.ofInstance("orders", address, settings, permits(true), this::now, random::nextDouble);
             replicas.add(new Replica(new Instance(URI.create(address), 1, POOL, own)));
         }
         this.balancing = balancing;
@@ -234,6 +253,9 @@ final class InstancesSimulation {
     }
 
     private Instances instances() {
+        if (replicas.size() == 1) {
+            return Instances.of(replicas.getFirst().instance, balancing);
+        }
         return Instances.of(
                 replicas.stream().map(replica -> replica.instance).toList(),
                 health,

@@ -137,7 +137,7 @@ class LimitSamplesTest {
         fixture.attempt().connects();
         fixture.advance(ExchangeFixture.STALL.dividedBy(2).plusMillis(40));
         Generation generation = Objects.requireNonNull(fixture.health.enter(fixture.now(), false));
-        generation.answeredCallSentAt(fixture.now());
+        generation.answeredCallSentAt(fixture.now(), fixture.now());
         assertThat(fixture.bulkhead.inUse()).isOne();
 
         fixture.advance(ExchangeFixture.STALL);
@@ -163,7 +163,8 @@ class LimitSamplesTest {
         fixture.start();
         fixture.attempt().connects();
         fixture.advance(ExchangeFixture.STALL.dividedBy(2).plusMillis(40));
-        Objects.requireNonNull(fixture.health.enter(fixture.now(), false)).answeredCallSentAt(fixture.now());
+        Objects.requireNonNull(fixture.health.enter(fixture.now(), false))
+                .answeredCallSentAt(fixture.now(), fixture.now());
         fixture.advance(ExchangeFixture.STALL);
         assertThat(fixture.streams.inUse()).isOne();
 
@@ -179,7 +180,8 @@ class LimitSamplesTest {
         fixture.record().backend().limit().configure(LimitSettings.fixed(1, 1));
         fixture.attempt().connects();
         fixture.advance(ExchangeFixture.STALL.dividedBy(2).plusMillis(40));
-        Objects.requireNonNull(fixture.health.enter(fixture.now(), false)).answeredCallSentAt(fixture.now());
+        Objects.requireNonNull(fixture.health.enter(fixture.now(), false))
+                .answeredCallSentAt(fixture.now(), fixture.now());
 
         fixture.advance(ExchangeFixture.STALL);
         assertThat(fixture.bulkhead.inUse()).isOne();

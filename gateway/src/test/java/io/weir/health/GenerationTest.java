@@ -180,4 +180,31 @@ class GenerationTest {
 
         assertThat(generation.stalledNanos(START + 20)).isEqualTo(10);
     }
+
+    // ---------------------------------------------------------------- the answer that ended an opening
+
+    @Test
+    void fasterAnswersReplaceTheTimeOfTheAnswerThatEndedTheOpening() {
+        Generation recovered = new Generation(START, 1500);
+        recovered.answeredCallSentAt(START, START + 1500);
+        recovered.answeredCallSentAt(START, START + 1900);
+        assertThat(recovered.recoveryNanos())
+                .as("slower answers change nothing")
+                .isEqualTo(1500);
+
+        recovered.answeredCallSentAt(START, START + 20);
+        assertThat(recovered.recoveryNanos())
+                .as("one answer may be a lucky one")
+                .isEqualTo(1315);
+        for (int i = 0; i < 20; i++) {
+            recovered.answeredCallSentAt(START, START + 20);
+        }
+        assertThat(recovered.recoveryNanos()).isBetween(20L, 150L);
+    }
+
+    @Test
+    void withoutAnOpeningThereIsNoSuchTime() {
+        generation.answeredCallSentAt(START, START + 1500);
+        assertThat(generation.recoveryNanos()).isZero();
+    }
 }

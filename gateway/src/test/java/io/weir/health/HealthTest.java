@@ -598,17 +598,22 @@ class HealthTest {
 
     @ParameterizedTest
     @CsvSource({
-        // deadline, usual, expected; in ms
-        "2000, 0, 2000",
-        "2000, 20, 1000",
-        "2000, 400, 1200",
-        "2000, 1200, 2000",
-        "20000, 20, 2000",
-        "20000, 3000, 9000",
-        "300, 10, 150"
+        // deadline, usual, of the answer that ended an opening, expected; in ms
+        "2000, 0, 0, 2000",
+        "2000, 20, 0, 1000",
+        "2000, 400, 0, 1200",
+        "2000, 1200, 0, 2000",
+        "20000, 20, 0, 2000",
+        "20000, 3000, 0, 9000",
+        "300, 10, 0, 150",
+        "2000, 20, 20, 1000",
+        "2000, 20, 1500, 2000",
+        "20000, 20, 1500, 4500",
+        "20000, 3000, 1500, 9000"
     })
-    void theStallTimeFollowsTheDeadlineAndTheUsualTime(long deadline, long usual, long expected) {
-        assertThat(settings(Duration.ofMinutes(1), true).stallNanos(deadline * MILLIS, usual * MILLIS))
+    void theStallTimeFollowsTheDeadlineAndTheUsualTime(long deadline, long usual, long recovery, long expected) {
+        assertThat(settings(Duration.ofMinutes(1), true)
+                        .stallNanos(deadline * MILLIS, usual * MILLIS, recovery * MILLIS))
                 .isEqualTo(expected * MILLIS);
     }
 

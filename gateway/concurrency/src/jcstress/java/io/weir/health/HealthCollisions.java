@@ -183,8 +183,8 @@ public final class HealthCollisions {
     public static class ProbeMeetsProbe {
         private final Health health = health(new Returned());
         private final ProbeSchedule schedule = new ProbeSchedule(health.settings(), () -> 0.5, 0);
-        private final Probe first = new Probe(schedule, SECOND, true, false);
-        private final Probe second = new Probe(schedule, SECOND, false, false);
+        private final Probe first = new Probe(schedule, 0, SECOND, true, false);
+        private final Probe second = new Probe(schedule, 0, SECOND, false, false);
 
         public ProbeMeetsProbe() {
             health.operator().openNow();

@@ -24,7 +24,7 @@ import org.slf4j.LoggerFactory;
 public final class HealthGroupCollisions {
 
     private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
-    private static final String FITS = "fits";
+    static final String FITS = "fits";
 
     static {
         // The log of each opening would take most of the time.
@@ -339,7 +339,7 @@ public final class HealthGroupCollisions {
     @Outcome(id = "OPEN CLOSED, fits", expect = ACCEPTABLE, desc = "The check keeps it out.")
     @State
     public static class CheckMeetsProbe extends Pair {
-        private final Probe probe = new Probe(new ProbeSchedule(first.settings(), () -> 0.5, 0), SECOND, false, false);
+        private final Probe probe = new Probe(new ProbeSchedule(first.settings(), () -> 0.5, 0), 0, SECOND, false, false);
 
         public CheckMeetsProbe() {
             first.operator().openNow();
