@@ -235,7 +235,7 @@ abstract class Attempt implements ExchangePhase, Transfer {
     @Override
     public long dueNanos(long now) {
         long due = Math.min(AttemptTimeout.dueNanos(this, now), HeldUpCall.dueNanos(this, false, now));
-        return Math.min(due, LeftBehind.dueNanos(this, now));
+        return Math.min(due, Math.min(LeftBehind.dueNanos(this, now), StrandedCall.dueNanos(this, now)));
     }
 
     @Override
@@ -256,6 +256,10 @@ abstract class Attempt implements ExchangePhase, Transfer {
                 permits.becameOverdue();
             }
             LeftBehind.moveIfSo(this, now);
+            Retry elsewhere = StrandedCall.retry(this, now);
+            if (elsewhere != null) {
+                return elsewhere;
+            }
             return evidence().isProbeGivenUp(backendNanos, now) ? Refuse.CIRCUIT_OPEN : Step.WAIT;
         }
         Refuse refuse = new Refuse(timeout.reason(), timeout.detail());
@@ -369,7 +373,12 @@ abstract class Attempt implements ExchangePhase, Transfer {
     @Override
     public final Decision instanceOpened(Instance opened, long now) {
         Retry retry = instance.isSameAs(opened) ? RetryDecider.afterEjection(this, now) : null;
-        return retry == null ? Step.WAIT : retry;
+        if (retry != null) {
+            return retry;
+        }
+        // For StrandedCall.
+        exchange.rearm();
+        return Step.WAIT;
     }
 
     @Override

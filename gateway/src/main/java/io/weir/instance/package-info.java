@@ -100,9 +100,8 @@
  * that an instance has answered. A call with a hash key that fails is repeated on the next instance of the
  * ring, which may not know the key's data. An instance's share of the keys differs by about 3 % from its
  * share of the weights. A backup is cold when it gets its first calls, and a primary that a reload adds has
- * no ramp. A primary that suddenly needs longer than the stall time counts as one that hangs, and its ramps
- * fail as long as the usual time is that of the backups. The calls that hang in the primaries move to the
- * backups only as far as the retry budget allows.
+ * no ramp. A primary that suddenly needs longer than the stall time opens once, until an answer shows that it
+ * does not hang.
  *
  * <p><b>Pools.</b> Each instance has a pool of its own ({@link io.weir.instance.Pool}), so that no backend
  * uses up the connections of another. The pool has a connection for every permit and every probe. It has as
