@@ -34,7 +34,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Backups.</b> While a primary is in that is not in its ramp, the backups get no calls. Where the
  * primaries fail alike then, they open, and the backend stays closed for the calls to the backups. The
- * results of backups count as those of peers: a call that a backup has answered well was no bad call.
+ * results of backups count as those of peers: a call that a backup has answered well was no bad call. But
+ * while a backup is in reserve, its last result counts only if it is newer than the failures in a row: then
+ * it is that of a call which the primary had failed.
  *
  * <p>The backend's health is open while all instances are, and closed otherwise. It has no ramp: the ramps of
  * the instances together bound its calls ({@link #maxCalls}).

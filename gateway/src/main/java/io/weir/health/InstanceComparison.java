@@ -24,7 +24,9 @@ final class InstanceComparison {
     }
 
     /**
-     * Ejects an instance that has failed often in a row, if its peers have not.
+     * Ejects an instance that has failed often in a row, if its peers have not. A backup in reserve shows
+     * something only if it got calls meanwhile, which the instance had failed: what it has answered before
+     * may be easier than the calls of now.
      *
      * @param isOverload whether the failures are signs of overload: a backup in reserve is not overloaded,
      *     and shows nothing
@@ -42,7 +44,7 @@ final class InstanceComparison {
             if (peer != member
                     && peer.generation() != null
                     && peer.recent().failuresInARow() < FAILURES_IN_A_ROW
-                    && (!isOverload || tiers.isServing(peer))) {
+                    && (tiers.isServing(peer) || (!isOverload && peer.recent().isSince(member.recent())))) {
                 int known = peer.recent().calls(RecentOutcomes.CAPACITY, now);
                 calls += known;
                 failed += peer.recent().failures(known);

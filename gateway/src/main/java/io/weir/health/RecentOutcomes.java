@@ -87,6 +87,11 @@ final class RecentOutcomes {
         }
     }
 
+    /** Whether the last outcome came after the failures in a row of another instance began. */
+    boolean isSince(RecentOutcomes failing) {
+        return lastAt - failing.failingSince >= 0;
+    }
+
     /** Forgets all outcomes. */
     void clear() {
         bits.set(EMPTY);
