@@ -150,6 +150,7 @@ public record BackendView(
      * @param overdue calls in flight that have waited for the stall time
      * @param nextProbeMs time to the next probe; null: the breaker is not open, or a health check
      *     keeps it open
+     * @param pushbackMs time for which the backend or instance has asked to be left alone; null: it has not
      */
     public record BreakerView(
             String state,
@@ -161,12 +162,14 @@ public record BackendView(
             @Nullable Float slowCallRate,
             int overdue,
             int probes,
-            @Nullable Double nextProbeMs) {
+            @Nullable Double nextProbeMs,
+            @Nullable Double pushbackMs) {
 
         static BreakerView of(Health health) {
             CircuitBreaker.Metrics metrics = health.resilience4j().getMetrics();
             CircuitBreaker.State state = health.state();
             boolean open = state == CircuitBreaker.State.OPEN;
+            long pushbackNanos = health.pushback().leftNanos(health.now());
             return new BreakerView(
                     health.word(),
                     health.isForced(),
@@ -180,7 +183,8 @@ public record BackendView(
                     rate(metrics.getSlowCallRate()),
                     health.overdue(),
                     health.probes().underWay(),
-                    open && !health.isHeldByCheck() ? health.probes().nanosToNext() / NANOS_PER_MILLI : null);
+                    open && !health.isHeldByCheck() ? health.probes().nanosToNext() / NANOS_PER_MILLI : null,
+                    pushbackNanos == 0 ? null : pushbackNanos / NANOS_PER_MILLI);
         }
 
         private static @Nullable Float rate(float percent) {

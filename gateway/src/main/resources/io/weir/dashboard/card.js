@@ -1,6 +1,6 @@
 // A backend's card: all its figures, its graphs, and the actions of an operator.
 
-import { htmlElement, isInView, levelOf, number, percent, setAttribute, setText, svgElement, takingCalls, time } from './elements.js';
+import { htmlElement, inReserve, isInView, levelOf, number, percent, setAttribute, setText, svgElement, takingCalls, time } from './elements.js';
 import { area, createLimitPlot, drawLimitChanges, drawLimitPlot, HISTORY_SECONDS, limitReason } from './limit.js';
 
 /** Adds a list of terms; returns the elements of their values. */
@@ -253,7 +253,8 @@ function drawInstances(parts, instances) {
   if (instances) {
     const states = Map.groupBy(instances, ({ breaker }) => breaker.state);
     const others = [...states].filter(([state]) => state !== 'closed').map(([state, each]) => ` · ${each.length} ${state}`).join('');
-    setText(parts.instancesIn, `${takingCalls(instances)} of ${instances.length} take calls${others}`);
+    const reserve = inReserve(instances) > 0 ? ` · ${inReserve(instances)} in reserve` : '';
+    setText(parts.instancesIn, `${takingCalls(instances)} of ${instances.length} take calls${reserve}${others}`);
   }
 }
 
@@ -264,10 +265,13 @@ function drawInstance(cell, { uri, weight, backup, active, latencyMs, answered, 
     cell.setAttribute('tabindex', -1);
   }
   setText(word, isDense && breaker.state === 'closed' ? `${active}` : breaker.state);
-  setText(load, `${active} in flight · ${time(latencyMs)}`);
-  setAttribute(cell, 'aria-label', `${authority(uri)}: ${breaker.state}, ${active} in flight, latency ${time(latencyMs)}`);
+  const role = backup ? 'backup' : '';
+  const alone = breaker.pushbackMs > 0 ? `left alone for ${time(breaker.pushbackMs)}` : '';
+  setText(load, [role, `${active} in flight`, time(latencyMs), alone].filter((text) => text).join(' · '));
+  setAttribute(cell, 'aria-label', [`${authority(uri)}: ${breaker.state}`, role, `${active} in flight`, `latency ${time(latencyMs)}`, alone]
+    .filter((text) => text).join(', '));
   setAttribute(cell, 'title', `${uri}\n${breaker.state} since ${new Date(breaker.since).toLocaleString()}: ${breaker.why}\n`
-    + `${active} in flight, usual latency ${time(latencyMs)}, weight ${weight}${backup ? ', a backup' : ''}\n`
+    + `${active} in flight, usual latency ${time(latencyMs)}, weight ${weight}${backup ? ', a backup' : ''}${alone && `, ${alone}`}\n`
     + `${number(answered)} answered, ${number(failed)} failed, ejected ${number(ejections)} times`);
 }
 

@@ -60,9 +60,15 @@ export function ago(ms) {
 /** The level of a backend's trouble, which colours its card and its row. */
 export const levelOf = ({ score }) => (score >= 40 ? 'bad' : score > 0 ? 'warn' : 'calm');
 
+const isIn = ({ breaker }) => ['closed', 'half-open', 'forced-closed'].includes(breaker.state);
+
+/** The number of backups that get no calls, since a primary takes them. */
+export const inReserve = (instances) =>
+  instances.some((one) => !one.backup && isIn(one) && one.breaker.state !== 'half-open')
+    ? instances.filter((one) => one.backup && isIn(one)).length : 0;
+
 /** The number of instances that take calls. */
-export const takingCalls = (instances) =>
-  instances.filter(({ breaker }) => ['closed', 'half-open', 'forced-closed'].includes(breaker.state)).length;
+export const takingCalls = (instances) => instances.filter(isIn).length - inReserve(instances);
 
 // Only graphs in view are drawn: of 200 backends few are, and a graph costs more than all figures of its row.
 // Texts are always up to date, for the browser's search and for screen readers.

@@ -179,6 +179,32 @@ class DashboardPageIT extends PageInBrowser {
         assertNoBrowserErrors();
     }
 
+    @Test
+    void drawsABackupInReserveAndAnInstanceThatIsLeftAlone() {
+        String primary = "http://10.20.30.1:8080";
+        String backup = "http://10.20.30.2:8080";
+        showInstances(0, TestViews.instance(primary, "closed"), TestViews.backup(backup, "closed", null));
+        open(page.port());
+        awaitText(".instances", "1 of 2 take calls · 1 in reserve");
+        awaitText(cell(2), "backup · 0 in flight");
+
+        showInstances(1, TestViews.instance(primary, "open"), TestViews.backup(backup, "closed", 12_000.0));
+        awaitText(".instances", "1 of 2 take calls · 1 open");
+        awaitText(cell(2), "left alone for 12 s");
+        assertThat(browser().findElement(By.cssSelector(cell(2))).getAccessibleName())
+                .contains("10.20.30.2:8080: closed, backup", "left alone for 12 s");
+
+        showInstances(2, TestViews.instance(primary, "half-open"), TestViews.backup(backup, "closed", null));
+        awaitText(".instances", "2 of 2 take calls · 1 half-open");
+        assertNoBrowserErrors();
+    }
+
+    private void showInstances(int atSeconds, BackendView.InstanceView... instances) {
+        LiveView.BackendSnapshot orders = SampleBackends.snapshot(
+                "orders", new TestViews().instances(List.of(instances)).view(), 0, 5, null);
+        page.show(atSeconds, List.of(orders), Map.of(), List.of(), List.of());
+    }
+
     private static String cell(int instance) {
         return "[data-instance='http://10.20.30." + instance + ":8080']";
     }

@@ -15,7 +15,7 @@ final class TestViews {
     private String uri = "http://orders";
     private int active;
     private int waiting;
-    private BackendView.BreakerView breaker = breakerView("closed", 0);
+    private BackendView.BreakerView breaker = breakerView("closed", 0, null);
     private BackendView.LimitView limit = fixedView(10);
     private BackendView.@Nullable Law law;
     private @Nullable List<BackendView.InstanceView> instances;
@@ -33,7 +33,7 @@ final class TestViews {
     }
 
     TestViews breaker(String state, int overdue) {
-        breaker = breakerView(state, overdue);
+        breaker = breakerView(state, overdue, null);
         return this;
     }
 
@@ -43,7 +43,7 @@ final class TestViews {
     }
 
     TestViews openRoute(String route) {
-        openRoutes = List.of(new BackendView.OpenRoute(route, breakerView("open", 0)));
+        openRoutes = List.of(new BackendView.OpenRoute(route, breakerView("open", 0, null)));
         return this;
     }
 
@@ -97,13 +97,32 @@ final class TestViews {
     }
 
     static BackendView.InstanceView instance(String uri, String state) {
-        return new BackendView.InstanceView(
-                uri, 1, false, 0, null, 0, 0, 0, breakerView(state, 0), null, new BackendView.Connections(0, 0, 0, 1));
+        return instance(uri, false, breakerView(state, 0, null));
     }
 
-    private static BackendView.BreakerView breakerView(String state, int overdue) {
+    /** A backup; with the time for which it has asked to be left alone. */
+    static BackendView.InstanceView backup(String uri, String state, @Nullable Double pushbackMs) {
+        return instance(uri, true, breakerView(state, 0, pushbackMs));
+    }
+
+    private static BackendView.InstanceView instance(String uri, boolean isBackup, BackendView.BreakerView breaker) {
+        return new BackendView.InstanceView(
+                uri, 1, isBackup, 0, null, 0, 0, 0, breaker, null, new BackendView.Connections(0, 0, 0, 1));
+    }
+
+    private static BackendView.BreakerView breakerView(String state, int overdue, @Nullable Double pushbackMs) {
         Double nextProbe = state.equals("open") ? 80.0 : null;
         return new BackendView.BreakerView(
-                state, state.startsWith("forced"), true, START, "for a test", null, null, overdue, 0, nextProbe);
+                state,
+                state.startsWith("forced"),
+                true,
+                START,
+                "for a test",
+                null,
+                null,
+                overdue,
+                0,
+                nextProbe,
+                pushbackMs);
     }
 }

@@ -139,7 +139,8 @@ class WeirEndpointTest {
                                   "inFlight": {"active": 1, "guaranteed": 5},
                                   "breaker": {"state": "closed", "forced": false, "enforced": true,
                                     "why": "the start", "failureRate": null,
-                                    "slowCallRate": null, "overdue": 0, "probes": 0, "nextProbeMs": null},
+                                    "slowCallRate": null, "overdue": 0, "probes": 0, "nextProbeMs": null,
+                                    "pushbackMs": null},
                                   "pool": {"acquired": 0, "idle": 0, "pending": 0, "limit": 23},
                                   "tenants": null,
                                   "law": {"arrivalRate": 100.0, "serviceMs": 20.0, "waitingMs": 0.0,
@@ -557,12 +558,16 @@ class WeirEndpointTest {
         second.served(20_000_000, fixture.clock.get());
         second.failed(1, fixture.clock.get());
         second.health().resilience4j().transitionToOpenState();
+        second.health().pushback().asked(4_000_000_000L, fixture.clock.get());
 
         JsonNode shown =
                 json(endpoint(fixture.backend(meters, instances)).one("orders")).at("/instances/1");
 
         ((ObjectNode) shown.get("breaker")).remove("since");
         ((ObjectNode) shown.get("breaker")).remove("nextProbeMs");
+        assertThat(((ObjectNode) shown.get("breaker")).remove("pushbackMs").doubleValue())
+                .as("with a jitter of a tenth")
+                .isBetween(4000.0, 4400.0);
         assertThat(shown).isEqualTo(JsonMapper.shared().readTree("""
                                 {"uri": "http://10.0.0.2:80", "weight": 1, "backup": false, "active": 0, "latencyMs": 20.0,
                                   "answered": 1, "failed": 1, "ejections": 1,
