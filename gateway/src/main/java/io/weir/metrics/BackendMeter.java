@@ -158,7 +158,7 @@ public enum BackendMeter implements Meters {
     /** The configured share of an instance. */
     INSTANCE_WEIGHT(
             gauge("weir.instance.weight", "backend", "instance"),
-            "Weight of the instance: its share of the calls, relative to the other weights."),
+            "Weight of the instance: its share of the calls, relative to the other weights; 0: a backup."),
     /** The load of an instance. */
     INSTANCE_IN_FLIGHT(
             gauge("weir.instance.inflight", "backend", "instance"),

@@ -115,7 +115,8 @@ final class InstanceMeters {
                     tag,
                     state);
         }
-        scope.gauge(BackendMeter.INSTANCE_WEIGHT, () -> tagged.sum(Instance::weight), backend, tag);
+        scope.gauge(
+                BackendMeter.INSTANCE_WEIGHT, () -> tagged.sum(one -> one.isBackup() ? 0 : one.weight()), backend, tag);
         scope.gauge(BackendMeter.INSTANCE_IN_FLIGHT, () -> tagged.sum(Instance::inFlight), backend, tag);
         scope.counter(BackendMeter.INSTANCE_CALLS, () -> tagged.sum(Instance::answeredCalls), backend, tag, "answered");
         scope.counter(BackendMeter.INSTANCE_CALLS, () -> tagged.sum(Instance::failedCalls), backend, tag, "failed");

@@ -135,6 +135,17 @@ class InstanceMetersTest {
         assertThat(value(BackendMeter.INSTANCE_WEIGHT, "others")).isEqualTo(34);
     }
 
+    /** It gets no share of the calls: so it does not look as if it lost its share. */
+    @Test
+    void showsTheWeightOfABackupAsZero() {
+        Instances instances = fixture.instances(List.of("a:1", "b:2"));
+        Instance second = instances.all().get(1);
+        meters.show(instances(List.of(instances.first(), second.with(3, true, second.pool()))));
+
+        assertThat(value(BackendMeter.INSTANCE_WEIGHT, "a:1")).isEqualTo(1);
+        assertThat(value(BackendMeter.INSTANCE_WEIGHT, "b:2")).isZero();
+    }
+
     private Instances instances(List<Instance> some) {
         return Instances.of(some, fixture.health, LoadBalancingProperties.defaults(), bound -> 0, opened -> {});
     }
