@@ -11,7 +11,14 @@ import io.weir.testing.TestBackend;
 import io.weir.testing.TestCaller;
 import io.weir.testing.TestGateway;
 import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -23,6 +30,7 @@ class BackupsIT {
 
     private final List<TestBackend> servers =
             Stream.generate(TestBackend::healthy).limit(4).toList();
+    private final ExecutorService callers = Executors.newVirtualThreadPerTaskExecutor();
     private TestGateway gateway;
 
     @BeforeEach
@@ -35,10 +43,16 @@ class BackupsIT {
         gateway.assertNothingHeld();
         gateway.close();
         servers.forEach(TestBackend::close);
+        callers.shutdownNow();
     }
 
     /** The backups are listed first: the order has no effect. */
     private String yaml(String backup) {
+        return yaml("false", backup);
+    }
+
+    /** Whether the servers of both pairs are backups. */
+    private String yaml(String isFirstPair, String isSecondPair) {
         return """
             weir:
               backends:
@@ -46,10 +60,11 @@ class BackupsIT {
                   instances:
                     - { uri: "%s", backup: %s }
                     - { uri: "%s", backup: %s }
-                    - { uri: "%s" }
-                    - { uri: "%s" }
+                    - { uri: "%s", backup: %s }
+                    - { uri: "%s", backup: %s }
                   deadline: 60s
                   circuit-breaker: { stall-duration: 200ms }
+                  bulkhead: { max-concurrent-calls: 200 }
                   retry-budget: { share: 100, floor: 100 }
                   load-balancing: { policy: hash, hash-key: "cookie:SID" }
             spring.cloud.gateway.server.webflux.routes:
@@ -57,11 +72,13 @@ class BackupsIT {
               - { id: general, uri: "backend://orders", predicates: ["Path=/general/**", "After=2020-01-01T00:00:00Z"] }
             """.formatted(
                         servers.get(2).uri(),
-                        backup,
+                        isSecondPair,
                         servers.get(3).uri(),
-                        backup,
+                        isSecondPair,
                         servers.get(0).uri(),
-                        servers.get(1).uri());
+                        isFirstPair,
+                        servers.get(1).uri(),
+                        isFirstPair);
     }
 
     private Instance instance(int server) {
@@ -131,23 +148,68 @@ class BackupsIT {
         assertThat(shown).containsOnlyOnce("\"uri\":\"" + servers.get(2).uri() + "\",\"weight\":1,\"backup\":true");
         assertThat(shown).containsOnlyOnce("\"uri\":\"" + servers.get(0).uri() + "\",\"weight\":1,\"backup\":false");
 
-        gateway.rewrite(yaml("false"));
-        assertThat(gateway.bean(LiveConfiguration.class)
-                        .reload(Trigger.REQUEST, "a test")
-                        .problems())
-                .isEmpty();
+        reload(yaml("false"));
         call(door);
         assertThat(callsToBackups()).as("primaries now").isPositive();
 
-        gateway.rewrite(yaml("true"));
-        assertThat(gateway.bean(LiveConfiguration.class)
-                        .reload(Trigger.REQUEST, "a test")
-                        .problems())
-                .isEmpty();
+        reload(yaml("true"));
         int before = callsToPrimaries();
         int backups = callsToBackups();
         call(door);
         assertThat(callsToBackups()).as("backups again").isEqualTo(backups);
         assertThat(callsToPrimaries() - before).isEqualTo(CALLS);
+    }
+
+    @Door.Each
+    void swapTheirTiersInAReloadWhileCallsAreUnderWay(Door door) throws Exception {
+        String calm = yaml("true").replace("stall-duration: 200ms", "stall-duration: 60s");
+        String swapped = yaml("true", "false").replace("stall-duration: 200ms", "stall-duration: 60s");
+        reload(calm);
+        CountDownLatch released = new CountDownLatch(1);
+        TestBackend.Behaviour held = (request, conversation) -> {
+            released.await();
+            conversation.answer(200, "held");
+        };
+        servers.forEach(server -> server.behave(held));
+        List<CompletableFuture<Integer>> underWay = new ArrayList<>(start(door));
+        await().atMost(TestGateway.PATIENCE).until(() -> callsToPrimaries() == CALLS);
+
+        reload(swapped);
+        underWay.addAll(start(door));
+        await().atMost(TestGateway.PATIENCE).until(() -> callsToBackups() == CALLS);
+        reload(calm);
+        underWay.addAll(start(door));
+        await().atMost(TestGateway.PATIENCE).until(() -> callsToPrimaries() == 2 * CALLS);
+        released.countDown();
+
+        assertThat(underWay)
+                .allSatisfy(call ->
+                        assertThat(call).succeedsWithin(TestGateway.PATIENCE).isEqualTo(200));
+        assertThat(callsToBackups()).as("each call is sent once").isEqualTo(CALLS);
+        assertThat(callsToPrimaries()).as("each call is sent once").isEqualTo(2 * CALLS);
+    }
+
+    /** Calls of different sessions, under way at the same time. */
+    private List<CompletableFuture<Integer>> start(Door door) {
+        return IntStream.range(0, CALLS)
+                .mapToObj(i -> CompletableFuture.supplyAsync(
+                        () -> {
+                            try {
+                                return TestCaller.get(gateway.port(), door.path("orders", "call"), "Cookie: SID=" + i)
+                                        .status();
+                            } catch (IOException e) {
+                                throw new UncheckedIOException(e);
+                            }
+                        },
+                        callers))
+                .toList();
+    }
+
+    private void reload(String yaml) throws IOException {
+        gateway.rewrite(yaml);
+        assertThat(gateway.bean(LiveConfiguration.class)
+                        .reload(Trigger.REQUEST, "a test")
+                        .problems())
+                .isEmpty();
     }
 }
