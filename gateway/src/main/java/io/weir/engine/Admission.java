@@ -294,13 +294,19 @@ final class Admission extends Waiter implements ExchangePhase, Runnable {
      * Time left beyond the usual time of the route's own calls. A permit for a waiter with less time would be
      * wasted. The usual time counts as at most half the route's deadline: otherwise a backend that was slow
      * for a while would get no calls, and its recovery would not be noticed.
+     *
+     * <p>After an opening, the time of the answer that ended it counts, too. Calls that waited while the ramp
+     * was short would miss their deadlines otherwise, and open the breaker again. A time beyond the route's
+     * deadline is that of another route.
      */
     private long spareNanos(long now) {
         ExchangeRecord record = exchange.record();
         // The route's usual time was measured at the route's own backend, not at the fallback's.
         long usualNanos = record.fellBack() ? backend.serviceTime().uncongestedNanos() : record.usualNanos(now);
+        long deadlineNanos = record.route().deadlineNanos();
+        long recoveryNanos = backend.health().role().recoveryNanos();
         return exchange.timer().leftNanos(now)
-                - Math.min(usualNanos, record.route().deadlineNanos() / 2);
+                - Math.max(Math.min(usualNanos, deadlineNanos / 2), recoveryNanos < deadlineNanos ? recoveryNanos : 0);
     }
 
     // ---------------------------------------------------------------- the phase

@@ -174,6 +174,16 @@ public final class GroupRole {
     }
 
     /**
+     * As {@link Generation#recoveryNanos}; of several instances that get calls, the shortest; 0 while none is
+     * in.
+     */
+    public long recoveryNanos() {
+        HealthGroup group = machine.membership().members();
+        Generation generation = machine.generation();
+        return group != null ? group.recoveryNanos() : generation == null ? 0 : generation.recoveryNanos();
+    }
+
+    /**
      * Derives the state of a backend with several instances again. At the moment of an opening, the limit may
      * still count the opened instance.
      */

@@ -297,6 +297,17 @@ public final class HealthGroup {
         return sum >= Math.min(limit, maxCalls(limit));
     }
 
+    long recoveryNanos() {
+        long shortest = Long.MAX_VALUE;
+        for (Health member : members) {
+            Generation generation = member.generation();
+            if (generation != null && tiers.isServing(member)) {
+                shortest = Math.min(shortest, generation.recoveryNanos());
+            }
+        }
+        return shortest == Long.MAX_VALUE ? 0 : shortest;
+    }
+
     int overdue() {
         int sum = 0;
         for (Health member : members) {

@@ -40,9 +40,10 @@
  * io.weir.health.Generation#recoveryNanos}). Otherwise a backend that has become slower than the stall time
  * opens again with the first calls of each ramp, which have no answers before them. The usual time of the
  * route follows too late: it is the median of thousands of calls, and where backups serve meanwhile, it is
- * theirs. In a simulation a backend that needed 1.5 s instead of 20 ms, with a stall time of 1 s, opened up
- * to 23 times in 30 s, and answered 45 % of 300 calls a second; with a backup, that answered nearly all of
- * them.
+ * theirs. A call that waits for a permit leaves the queue if it has less time left, too. In a simulation a
+ * backend that needed 1.5 s instead of 20 ms, with a stall time of 1 s, opened 16 times in 30 s and answered
+ * 45 % of 300 calls a second; with these rules once, and 97 %. With a backup, that got nearly all calls; with
+ * these rules 7 %.
  *
  * <p><b>Pushback.</b> An instance says when it wants the next calls, by {@code Retry-After} of a 503 or 429
  * or by gRPC's pushback. It knows that better than a schedule of probes, and a retry that comes earlier is

@@ -95,6 +95,23 @@ class SlowPrimariesScenarioTest {
         assertNothingHeld(simulation);
     }
 
+    /** Callers are refused only until the first answer, and while the ramp is short. */
+    @ParameterizedTest
+    @MethodSource("steps")
+    void opensAtMostOnceWithoutABackupToo(int millis, int perSecond) {
+        InstancesSimulation simulation = calm(1, AMPLE, perSecond);
+        simulation.replicas.getFirst().service = Duration.ofMillis(millis);
+
+        Course first = course(simulation, perSecond, HALF);
+        assertThat(first.openings).as("openings").isLessThanOrEqualTo(millis > STALL.toMillis() ? 1 : 0);
+        assertThat(first.lost).as("callers lost").isLessThanOrEqualTo(first.openings * 2L * perSecond);
+        assertThat(course(simulation, perSecond, HALF))
+                .as("afterwards")
+                .returns(0, Course::openings)
+                .returns(0L, Course::lost);
+        assertNothingHeld(simulation);
+    }
+
     /** A limit of 60, or an adaptive one: calls beyond the limit are refused with and without a backup. */
     @ParameterizedTest
     @CsvSource({
@@ -114,7 +131,8 @@ class SlowPrimariesScenarioTest {
             Course single = inThirtySeconds(1, limit, perSecond, one -> one.service = Duration.ofMillis(millis));
             Course tiers = inThirtySeconds(2, limit, perSecond, one -> one.service = Duration.ofMillis(millis));
             assertThat(share(tiers)).as("lost at %d/s", perSecond).isLessThanOrEqualTo(share(single) + 0.01);
-            assertThat(tiers.openings).as("openings at %d/s", perSecond).isLessThanOrEqualTo(5);
+            assertThat(single.openings).as("openings at %d/s", perSecond).isLessThanOrEqualTo(1);
+            assertThat(tiers.openings).as("openings at %d/s", perSecond).isLessThanOrEqualTo(1);
         }
     }
 
@@ -193,6 +211,21 @@ class SlowPrimariesScenarioTest {
 
         primary.fault = Fault.HANG;
         assertOpensWithin(simulation, perSecond, STALL.plusMillis(500));
+    }
+
+    /** All permits are held, and the calls that wait for them have less than the deadline left. */
+    @ParameterizedTest
+    @CsvSource({"1, 60, 100", "1, 60, 300", "2, 60, 100", "2, 60, 300", "1, 0, 300", "2, 0, 300"})
+    void aHangOfASlowPrimaryOpensWhileCallsQueue(int instances, int limit, int perSecond) {
+        InstancesSimulation simulation = calm(instances, limit, perSecond);
+        Replica primary = simulation.replicas.getFirst();
+        primary.service = Duration.ofMillis(1500);
+        simulation.traffic(perSecond, Duration.ofSeconds(10));
+        assertThat(primary.isOpen()).as("served by it").isFalse();
+
+        primary.fault = Fault.HANG;
+        simulation.traffic(perSecond, primary.service.plus(DEADLINE).plusMillis(500));
+        assertThat(primary.isOpen()).as("open").isTrue();
     }
 
     private static void assertOpensWithin(InstancesSimulation simulation, int perSecond, Duration time) {

@@ -5,11 +5,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.github.resilience4j.circuitbreaker.CircuitBreaker.State;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** A backend with two primaries and a backup. */
 class GroupTiersTest {
+
+    private static final long MILLIS = 1_000_000;
 
     private final HealthGroupFixture orders = HealthGroupFixture.of(3);
     private final GroupTiers tiers = GroupTiers.of(orders.members, 2);
@@ -98,6 +101,33 @@ class GroupTiersTest {
         assertThat(tiers.hasReserve()).isTrue();
         orders.member(2).operator().openNow();
         assertThat(tiers.hasReserve()).as("the backup is out").isFalse();
+    }
+
+    @Test
+    void theTimeOfARecoveryIsTheShortestOfTheInstancesThatGetCalls() {
+        assertThat(orders.backend.role().recoveryNanos()).isZero();
+        recoverAfter(0, 700);
+        assertThat(orders.backend.role().recoveryNanos())
+                .as("the other primary serves")
+                .isZero();
+        recoverAfter(1, 500);
+        orders.succeed(0, 60);
+        orders.succeed(1, 60);
+        assertThat(orders.backend.role().recoveryNanos())
+                .as("without the backup")
+                .isEqualTo(500 * MILLIS);
+        orders.members.forEach(member -> member.operator().openNow());
+        assertThat(orders.backend.role().recoveryNanos()).as("none is in").isZero();
+    }
+
+    /** The instance opens, and a probe is answered after this time. */
+    private void recoverAfter(int index, long millis) {
+        Health member = orders.member(index);
+        member.operator().openNow();
+        orders.now += HealthGroupFixture.SECOND;
+        Probe probe = Objects.requireNonNull(member.probes().tryStart(orders.now, 0, false));
+        orders.now += millis * MILLIS;
+        member.probes().answered(probe, orders.now);
     }
 
     @Test

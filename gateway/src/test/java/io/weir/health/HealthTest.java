@@ -618,6 +618,20 @@ class HealthTest {
     }
 
     @Test
+    void theAnswerThatEndsAnOpeningTellsHowLongTheBackendTakes() {
+        assertThat(health.role().recoveryNanos()).isZero();
+        fail(25);
+        Probe slow = probe();
+        assertThat(health.role().recoveryNanos()).as("open").isZero();
+        now += 1_500 * MILLIS;
+        health.probes().answered(slow, now);
+        assertThat(health.role().recoveryNanos()).isEqualTo(1_500 * MILLIS);
+        now += 2 * SECONDS;
+        assertThat(health.state()).isEqualTo(State.CLOSED);
+        assertThat(health.role().recoveryNanos()).as("after the ramp").isEqualTo(1_500 * MILLIS);
+    }
+
+    @Test
     void logsEachTransitionOnceWithItsEvidence() {
         ListAppender<ILoggingEvent> log = new ListAppender<>();
         log.start();
