@@ -27,7 +27,10 @@
  * <p>A call that fails on one instance, and is sent again, goes to an instance that has not failed it yet
  * ({@link io.weir.instance.TriedInstances}). A call that was not sent is sent again without a {@code retry},
  * and so is one without a body and with an idempotent method whose connection was lost before the answer's
- * head. The retry budget bounds both.
+ * head. A call of that kind also moves if its instance opens while it waits. The retry budget bounds all of
+ * them. If it is empty when an instance opens, the calls that wait there try again until their deadlines.
+ * Rejected alternative: to move them at once without the budget. An instance that is only slow would lose the
+ * answers that it is about to give, and the others would get all calls in a burst.
  *
  * <p><b>Latency.</b> The latency of an instance rises at once, falls with each faster answer, and
  * decays in ten seconds without answers ({@link io.weir.instance.PeakEwma}); a failure never lowers it. A
@@ -101,7 +104,9 @@
  * ring, which may not know the key's data. An instance's share of the keys differs by about 3 % from its
  * share of the weights. A backup is cold when it gets its first calls, and a primary that a reload adds has
  * no ramp. A primary that suddenly needs longer than the stall time opens once, until an answer shows that it
- * does not hang.
+ * does not hang. Where two primaries begin to hang, the first one opens alone, and its calls use the retry
+ * budget up on the other one. A primary that answers with failures opens by its window only, so a backup does
+ * not help where there are fewer than twenty calls a minute.
  *
  * <p><b>Pools.</b> Each instance has a pool of its own ({@link io.weir.instance.Pool}), so that no backend
  * uses up the connections of another. The pool has a connection for every permit and every probe. It has as

@@ -346,6 +346,28 @@ class BackupsScenarioTest {
         assertThat(simulation.failed()).as("callers who were probes").isLessThanOrEqualTo(3);
     }
 
+    /**
+     * The budget holds 20 retries and 10 a second. Without new calls, only the latter come after the opening.
+     */
+    @Test
+    void callsLeaveAPrimaryThatHangsAsFastAsTheRetryBudgetAllows() {
+        create(1, new InstancesSimulation(2, Duration.ofSeconds(2), 1000, SEED));
+        calm(300);
+        Replica primary = primaries().getFirst();
+        primary.fault = Fault.HANG;
+        simulation.evenTraffic(300, Duration.ofMillis(1050));
+        assertThat(primary.isOpen()).isTrue();
+        int atOpening = calls(backups());
+        assertThat(atOpening).as("moved, or new").isBetween(30, 50);
+        assertThat(primary.inside).as("left").isBetween(250, 290);
+
+        simulation.advance(Duration.ofMillis(500));
+        assertThat(calls(backups()) - atOpening).as("moved later").isBetween(4, 6);
+        simulation.advance(Duration.ofSeconds(2));
+        assertThat(primary.inside).isZero();
+        assertNothingHeld();
+    }
+
     @Test
     void losesNoPermitInAnyOrderOfFaults() {
         for (long seed = 1; seed <= 30; seed++) {
