@@ -53,8 +53,7 @@ public final class GroupTiersCollisions {
         }
 
         private Health instance(String address) {
-            return Health.ofInstance(
-                    "orders", address, HealthCollisions.settings(1), permits, () -> SECOND, () -> 0.5);
+            return Health.ofInstance("orders", address, HealthCollisions.settings(1), permits, () -> SECOND, () -> 0.5);
         }
 
         final void openPrimaries() {

@@ -57,7 +57,8 @@ public final class HealthCollisions {
     static HealthSettings settings(int window) {
         CircuitBreakerProperties breaker = new CircuitBreakerProperties(
                 50, 100, null, SlidingWindowType.COUNT_BASED, window, 1, 1, null, 5, Set.of(500), Set.of(), true);
-        RecoveryProperties recovery = new RecoveryProperties(null, Duration.ofMillis(100), 5, Duration.ofSeconds(30), null);
+        RecoveryProperties recovery =
+                new RecoveryProperties(null, Duration.ofMillis(100), 5, Duration.ofSeconds(30), null);
         return new HealthSettings(breaker, recovery, SECOND);
     }
 

@@ -339,7 +339,8 @@ public final class HealthGroupCollisions {
     @Outcome(id = "OPEN CLOSED, fits", expect = ACCEPTABLE, desc = "The check keeps it out.")
     @State
     public static class CheckMeetsProbe extends Pair {
-        private final Probe probe = new Probe(new ProbeSchedule(first.settings(), () -> 0.5, 0), 0, SECOND, false, false);
+        private final Probe probe =
+                new Probe(new ProbeSchedule(first.settings(), () -> 0.5, 0), 0, SECOND, false, false);
 
         public CheckMeetsProbe() {
             first.operator().openNow();

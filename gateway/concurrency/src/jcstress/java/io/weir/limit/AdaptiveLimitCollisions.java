@@ -25,8 +25,7 @@ public final class AdaptiveLimitCollisions {
     @Outcome(id = "[0123]", expect = FORBIDDEN, desc = "A sample is lost.")
     @State
     public static class TwoLoopsBringSamples {
-        private final AdaptiveLimit limit =
-                new AdaptiveLimit(LimitBounds.DEFAULT, 800 * MILLI, 0, 0, () -> {});
+        private final AdaptiveLimit limit = new AdaptiveLimit(LimitBounds.DEFAULT, 800 * MILLI, 0, 0, () -> {});
 
         @Actor
         public void end() {
