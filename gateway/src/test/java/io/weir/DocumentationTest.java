@@ -2,6 +2,7 @@ package io.weir;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.weir.testing.SourceTree;
 import java.io.IOException;
 import java.net.URI;
 import java.nio.file.FileSystems;
@@ -138,13 +139,9 @@ class DocumentationTest {
                 .filter(Files::exists)
                 .toList());
         for (String module : List.of("gateway", "backends-sim", "perf", "ops", "config")) {
-            try (Stream<Path> walk = Files.walk(ROOT.resolve(module))) {
-                walk.filter(path -> path.toString().endsWith(suffix))
-                        .filter(path -> !path.toString().contains("/target/")
-                                && !path.toString().contains("/perf/results/")
-                                && !path.toString().contains("/ops/.run/"))
-                        .forEach(found::add);
-            }
+            SourceTree.files(ROOT.resolve(module)).stream()
+                    .filter(path -> path.toString().endsWith(suffix))
+                    .forEach(found::add);
         }
         return found;
     }

@@ -10,8 +10,8 @@ import com.sun.source.util.JavacTask;
 import com.sun.source.util.SourcePositions;
 import com.sun.source.util.TreeScanner;
 import com.sun.source.util.Trees;
+import io.weir.testing.SourceTree;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -184,15 +184,9 @@ class SourceCodeTest {
     private static List<Path> sources(String... suffixes) throws IOException {
         List<Path> found = new ArrayList<>();
         for (String module : List.of("gateway", "backends-sim", "perf", "ops", "config")) {
-            try (Stream<Path> walk = Files.walk(ROOT.resolve(module))) {
-                walk.filter(path -> Stream.of(suffixes).anyMatch(path.toString()::endsWith))
-                        .filter(path -> !path.toString().contains("/target/")
-                                && !path.toString().contains("/perf/results/")
-                                && !path.toString().contains("/ops/.run/"))
-                        .forEach(found::add);
-            } catch (UncheckedIOException e) {
-                throw e.getCause();
-            }
+            SourceTree.files(ROOT.resolve(module)).stream()
+                    .filter(path -> Stream.of(suffixes).anyMatch(path.toString()::endsWith))
+                    .forEach(found::add);
         }
         return found;
     }

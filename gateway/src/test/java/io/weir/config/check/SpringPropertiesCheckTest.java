@@ -3,6 +3,7 @@ package io.weir.config.check;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.weir.config.check.RawTree.Setting;
+import io.weir.testing.SourceTree;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.URL;
@@ -199,14 +200,13 @@ class SpringPropertiesCheckTest {
         Set<String> names = new TreeSet<>();
         Path top = Path.of("..");
         for (String folder : List.of("README.md", "config", "ops", "perf")) {
-            try (Stream<Path> files = Files.walk(top.resolve(folder))) {
-                for (Path file : files.filter(path -> path.toString().matches(".*\\.(md|ya?ml|sh|py)|.*/[a-z-]+"))
-                        .filter(Files::isRegularFile)
-                        .toList()) {
-                    Matcher matcher = name.matcher(Files.readString(file));
-                    while (matcher.find()) {
-                        names.add(matcher.group());
-                    }
+            for (Path file : SourceTree.files(top.resolve(folder))) {
+                if (!file.toString().matches(".*\\.(md|ya?ml|sh|py)|.*/[a-z-]+")) {
+                    continue;
+                }
+                Matcher matcher = name.matcher(Files.readString(file));
+                while (matcher.find()) {
+                    names.add(matcher.group());
                 }
             }
         }
