@@ -185,7 +185,11 @@ final class Admission extends Waiter implements ExchangePhase, Runnable {
                 backend.limit().waited(now, now);
                 yield Refuse.BULKHEAD_FULL;
             }
-            case QUEUED -> Step.QUEUE;
+            case QUEUED -> {
+                // May admit this call: the permit then arrives as a task of its own.
+                backend.limit().queued(now);
+                yield Step.QUEUE;
+            }
         };
     }
 

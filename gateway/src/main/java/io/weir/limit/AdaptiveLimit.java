@@ -50,6 +50,9 @@ public final class AdaptiveLimit implements Limit {
     /** In place of the calls in flight: the sample is a call that waits. */
     private static final int WAITING = -1;
 
+    /** As WAITING: the call has just begun to wait. */
+    private static final int QUEUED = -2;
+
     private final long startNanos;
     private final double startMillis;
     private final Runnable onChange;
@@ -83,6 +86,7 @@ public final class AdaptiveLimit implements Limit {
      * @param share the share of the instances that the samples come from
      * @param longWaitNanos the wait after which {@link Knee#waited} must be called; {@link Long#MAX_VALUE}:
      *     never
+     * @param mindsSilence whether {@link Knee#queued} must be called for each call that has to wait
      * @param canHelp whether a lower limit may help the backend: there is a lower one, and the backend
      *     answers some of its calls
      */
@@ -93,6 +97,7 @@ public final class AdaptiveLimit implements Limit {
             int baseInFlight,
             boolean holding,
             long longWaitNanos,
+            boolean mindsSilence,
             boolean canHelp) {}
 
     /**
@@ -189,6 +194,13 @@ public final class AdaptiveLimit implements Limit {
         }
     }
 
+    @Override
+    public void queued(long nowNanos) {
+        if (published.mindsSilence) {
+            process(nowNanos, 0, 0, null, QUEUED);
+        }
+    }
+
     /** {@link LimitBounds#initial} has no effect once the limit has measured something. */
     @Override
     public void configure(LimitBounds bounds, long deadlineNanos) {
@@ -248,7 +260,9 @@ public final class AdaptiveLimit implements Limit {
         double now = Math.max(lastNow, (nowNanos - startNanos) / SECOND);
         lastNow = now;
         if (evidence == null) {
-            if (inUse == WAITING) {
+            if (inUse == QUEUED) {
+                knee.queued(now);
+            } else if (inUse == WAITING) {
                 knee.waited(now, now - latencyNanos / SECOND);
             } else {
                 knee.started(now, inUse);
@@ -281,6 +295,7 @@ public final class AdaptiveLimit implements Limit {
                 || knee.baseInFlight() != seen.baseInFlight
                 || knee.isHolding() != seen.holding
                 || longWait() != seen.longWaitNanos
+                || knee.isSilencePossible() != seen.mindsSilence
                 || canHelp() != seen.canHelp
                 || knee.utilisation() != before.utilisation()
                 || differs(knee.baseLatency(), before.baseLatencyNanos() / SECOND)
@@ -316,7 +331,14 @@ public final class AdaptiveLimit implements Limit {
                 (long) (startMillis + lastChange.at() * MILLIS_PER_SECOND),
                 lastChange.decisions());
         return new Published(
-                beliefs, applied.share, queueCapacity, knee.baseInFlight(), knee.isHolding(), longWait(), canHelp());
+                beliefs,
+                applied.share,
+                queueCapacity,
+                knee.baseInFlight(),
+                knee.isHolding(),
+                longWait(),
+                knee.isSilencePossible(),
+                canHelp());
     }
 
     private long longWait() {

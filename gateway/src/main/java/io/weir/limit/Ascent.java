@@ -73,6 +73,11 @@ final class Ascent {
         return from > 0;
     }
 
+    /** Whether no step is on trial, or has failed lately. */
+    boolean isAllowed(double now) {
+        return !isOnTrial() && now >= notBefore;
+    }
+
     void cancel() {
         from = 0;
         slow.clear();
@@ -84,6 +89,11 @@ final class Ascent {
             recent.answered();
         }
         recent.advance(now);
+    }
+
+    /** The highest recent rate of answers. */
+    double highestRate() {
+        return recent.perSecond();
     }
 
     /** Whether the backend answers fewer calls per second than before. */

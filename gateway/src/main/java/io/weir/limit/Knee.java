@@ -39,6 +39,7 @@ final class Knee {
     private final Timeouts timeouts;
     private final Probes probes;
     private final Ascent ascent;
+    private final Silence silence;
 
     private double utilisation;
     private double answerLatency;
@@ -57,6 +58,7 @@ final class Knee {
         this.timeouts = new Timeouts(limit);
         this.probes = new Probes(limit, target, base, wallOffset);
         this.ascent = new Ascent(limit, target, base);
+        this.silence = new Silence(limit, target, base);
     }
 
     /**
@@ -69,6 +71,7 @@ final class Knee {
             target.rescale(factor);
             growth.rescale(factor);
             timeouts.rescale(factor);
+            silence.rescale(factor);
             // The samples so far are those of other instances.
             window.close();
             probes.cancel();
@@ -154,6 +157,11 @@ final class Knee {
         return waits.due();
     }
 
+    /** Whether {@link #queued} must be called for each call that has to wait. */
+    boolean isSilencePossible() {
+        return silence.isPossible();
+    }
+
     /**
      * The limit that equals its target, for a backend that works on this many calls at once.
      *
@@ -184,6 +192,15 @@ final class Knee {
         }
     }
 
+    /** A call has to wait for a permit, since now. */
+    void queued(double now) {
+        if (!probes.isRunning() && ascent.isAllowed(now) && silence.hasGrown(now, ascent.highestRate())) {
+            window.close();
+            growth.endTrial();
+            probes.forgo();
+        }
+    }
+
     /**
      * A call has ended.
      *
@@ -192,6 +209,7 @@ final class Knee {
      * @param inFlight the calls in flight, including it
      */
     void ended(double now, double latency, Evidence evidence, boolean isBase, int inFlightAtStart, int inFlight) {
+        silence.ended(now, evidence, inFlight >= value());
         // While more calls are tried, a probe would hold back those that wait until they are refused.
         if (!ascent.isOnTrial() && !growth.isOnTrial()) {
             probes.startIfWanted(now);
@@ -221,6 +239,7 @@ final class Knee {
         }
         if (evidence == Evidence.ANSWERED) {
             answeredAt = now;
+            silence.answered(now, latency, inFlight, ascent.highestRate());
         }
         waits.judged(now, latency, evidence == Evidence.ANSWERED);
         if (isBase && evidence == Evidence.ANSWERED) {

@@ -107,6 +107,9 @@ public interface Limit {
      */
     default void waited(long nowNanos, long sinceNanos) {}
 
+    /** A call has to wait for a permit, since now. */
+    default void queued(long nowNanos) {}
+
     /** Whether an end may be a sign of overload that a lower limit can relieve. */
     default boolean absorbs(Evidence end, long latencyNanos) {
         return false;

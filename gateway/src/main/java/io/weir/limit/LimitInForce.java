@@ -282,6 +282,14 @@ public final class LimitInForce {
         }
     }
 
+    /** As {@link Limit#queued}. */
+    public void queued(long nowNanos) {
+        LimitState seen = state.get();
+        if (seen.isLowest(seen.limit())) {
+            seen.limit().queued(nowNanos);
+        }
+    }
+
     /** Without enforcement, calls exceed the lower limit of a probe, so the probe measures nothing. */
     private static boolean isFutileProbe(LimitState seen) {
         return seen.dryRun() != null && seen.limit().beliefs().lastChange() == Change.PROBE;

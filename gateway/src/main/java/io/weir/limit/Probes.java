@@ -67,6 +67,11 @@ final class Probes {
         probe.cancel();
     }
 
+    /** The limit has moved for a reason that a probe would not show. */
+    void forgo() {
+        wanted = false;
+    }
+
     void started(double now, int inFlight) {
         probe.started(now, inFlight);
     }

@@ -70,7 +70,19 @@ final class LimitSimulation {
             double sample(RandomGenerator random) {
                 return Math.exp(random.nextGaussian() - .5);
             }
+        },
+        /** The 99th percentile is 75 times the median. */
+        HEAVY_TAILED {
+            @Override
+            double sample(RandomGenerator random) {
+                return Math.exp(HEAVY_SIGMA * random.nextGaussian()) / MEAN_OF_HEAVY;
+            }
         };
+
+        private static final double HEAVY_SIGMA = Math.log(75) / 2.3263;
+
+        /** In medians. */
+        static final double MEAN_OF_HEAVY = Math.exp(HEAVY_SIGMA * HEAVY_SIGMA / 2);
 
         abstract double sample(RandomGenerator random);
     }
@@ -622,6 +634,7 @@ final class LimitSimulation {
             call.evicted();
         } else if (call.waits) {
             at(now + setup.deadline / 2, Step.EXPIRY, call);
+            call.gateway.limit.queued(nanos());
             if (call.gateway.limit instanceof AdaptiveLimit adaptive && adaptive.longWaitNanos() < Long.MAX_VALUE) {
                 at(now + adaptive.longWaitNanos() / 1e9, Step.LONG_WAIT, call);
             }
