@@ -261,7 +261,7 @@ final class Knee {
             window.close();
             growth.endTrial();
             waits.probed(now);
-            probes.judge();
+            probes.judge(isSaturated());
         }
     }
 
@@ -330,9 +330,14 @@ final class Knee {
             target.forgetRate();
         } else if (isShedding()) {
             judgeSheds();
-        } else if (utilisation >= .5) {
+        } else if (isSaturated()) {
             judgeSaturated(now, window.answers() / window.elapsed(now));
         }
+    }
+
+    /** Whether the limit was the bottleneck in the last window. */
+    private boolean isSaturated() {
+        return utilisation >= .5;
     }
 
     /** A 429 counts only if the answers to other calls are slow: otherwise it concerns one caller. */
@@ -346,7 +351,7 @@ final class Knee {
     /** Lowers the limit of a backend that refuses calls to the number of calls that it answered at once. */
     private void judgeSheds() {
         double next = window.maxInFlightAnswered();
-        if (utilisation >= .5 && target.rate() > 0) {
+        if (isSaturated() && target.rate() > 0) {
             next = Math.min(next, target.rate() * answerLatency + .5);
         }
         next = Math.max(next, .7 * limit.calls());

@@ -138,15 +138,28 @@ final class Probes {
         return over;
     }
 
-    /** Uses a probe's result. */
-    void judge() {
+    /**
+     * The latency at the whole limit, by Little's law. Once the limit is not the bottleneck any more, the
+     * rate is an old one, and that latency would be too long.
+     */
+    private double wholeLatency(boolean isSaturated) {
+        double latency = limit.calls() / target.rate();
+        return isSaturated ? latency : Math.min(latency, target.saturatedLatency());
+    }
+
+    /**
+     * Uses a probe's result.
+     *
+     * @param isSaturated whether the limit was the bottleneck in the last window
+     */
+    void judge(boolean isSaturated) {
         if (!probe.isUsable()) {
             return;
         }
         double latency = probe.latency();
         double before = base.seconds();
         double rate = target.rate();
-        boolean asSlow = rate == 0 || latency >= AS_SLOW * limit.calls() / rate;
+        boolean asSlow = rate == 0 || latency >= AS_SLOW * wholeLatency(isSaturated);
         boolean certain = probe.isCertain();
         if (certain && (latency < before / 2 || latency > 2 * before || (asSlow && latency > 1.3 * before))) {
             if (asSlow && rate > 0) {

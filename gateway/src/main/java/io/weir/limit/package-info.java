@@ -103,7 +103,11 @@
  *       in a window with a time-out: priorities in a hang, .98 &rarr; .89.
  *   <li><b>A backend counts as slower only if it is as slow at half of the limit.</b> Then the base latency
  *       rises to the measured one. Otherwise calls queue, and it rises only as far as keeps the limit from
- *       shrinking.
+ *       shrinking. The latency to compare with is the limit divided by the rate of answers; if the limit was
+ *       not the bottleneck in the last window, that of the calls counts, if it is less. Otherwise the rate is
+ *       old, and a backend that becomes slower by and by can look like one with a queue. 100/s whose calls
+ *       take 1 ms at first and 600 ms a minute later, deadline 2 s: in the worst run answered 100 % &rarr; 14
+ *       %. Such ramps (40 cells), mean: .986 &rarr; .953.
  *   <li><b>A probe holds for three times half of the present latency</b>, if that is more than three times
  *       the base latency. Otherwise the probe of a backend that has become ten times slower ends before a
  *       call that was sent in it, finds nothing or counts the calls sent before, and the limit never

@@ -135,6 +135,28 @@ class KneeTest extends KneeTests {
         assertThat(knee.wholeLimit()).isEqualTo(limit);
     }
 
+    /** The rate at which the limit was the bottleneck is an old one: 8 calls at 48/s would take 1/6 s. */
+    @Test
+    void comparesAProbeWithCallsOfTheWholeLimitIfThatIsNotTheBottleneckAnyMore() {
+        trust(8, LATENCY);
+        now = 2;
+        for (int i = 0; i < 17; i++) {
+            answer(1 / 48., 1.25 * LATENCY, i % 4 == 0 ? 4 : 8);
+        }
+        for (int i = 0; i < 17; i++) {
+            answer(1 / 32., 1.5 * LATENCY, 4);
+        }
+        assertThat(knee.rate()).isEqualTo(48, within(1.));
+        assertThat(knee.utilisation()).isLessThan(.5);
+        now = 3;
+
+        answer(0, 1.5 * LATENCY, 4);
+        probe(1.5 * LATENCY, 4);
+
+        assertThat(knee.baseLatency()).isEqualTo(1.5 * LATENCY, within(.01));
+        assertThat(knee.wholeLimit()).isEqualTo(8);
+    }
+
     // ---------------------------------------------------------------- pauses
 
     /** From the last end of a call to the start of the next one. */
