@@ -154,14 +154,32 @@ final class LimitCases {
                         "60 of 100 calls/s take 1 s and not 20 ms: answered over 20 s",
                         LimitCases::slowRoute,
                         1,
-                        .75,
+                        1,
                         s -> answered(s, 1, 1)),
                 atMost(
                         "200 at once of 300 ms, beside 300/s of 10 ms: refused",
                         LimitCases::batch,
                         0,
-                        .08,
+                        0,
                         LimitCases::shareLost),
+                atMost(
+                        "300/s of 5 ms, then 100/s of 200 ms beside them: refused",
+                        LimitCases::slowerNeighbour,
+                        0,
+                        0,
+                        LimitCases::shareLost),
+                atMost(
+                        "median 20 ms, p99 1.5 s of 2 s, 100/s: refused",
+                        LimitCases::heavyTail,
+                        .005,
+                        .005,
+                        s -> refused(s, 0)),
+                atLeast(
+                        "1 to 600 ms within 60 s, 100/s: answered",
+                        LimitCases::slowerByAndBy,
+                        .99,
+                        .99,
+                        s -> answered(s, 1, 1)),
                 atMost("ramp x 20 at 50 ms: refused", ramp(64, .05), 0, 0, LimitCases::refusedInRamp),
                 atMost("ramp x 20 at 200 ms: refused", ramp(300, .2), .05, .06, LimitCases::refusedInRamp),
                 atLeast("callers retry three times: overload", LimitCases::retries, .9, .9, s -> goodput(s, 1, 200)),
@@ -382,6 +400,34 @@ final class LimitCases {
                 .phases(new Phase(10, 0))
                 .streams(new Stream(0, 9, 300, .01), Stream.batch(4.5, .3, 200));
         setup.deadline = 1;
+        return setup;
+    }
+
+    private static Setup slowerNeighbour() {
+        return fifo(10_000, 1)
+                .phases(new Phase(26, 0))
+                .streams(new Stream(0, 25, 300, .005), new Stream(5, 25, 100, .2));
+    }
+
+    private static Setup heavyTail() {
+        Setup setup = new Setup()
+                .backend(Kind.FIFO, 10_000, .02 * Service.MEAN_OF_HEAVY, Service.HEAVY_TAILED)
+                .limit(adaptive())
+                .phases(new Phase(60, 100), new Phase(2, 0));
+        setup.deadline = 2;
+        return setup;
+    }
+
+    private static Setup slowerByAndBy() {
+        int steps = 240;
+        Event[] events = new Event[steps];
+        for (int i = 0; i < steps; i++) {
+            events[i] = new Event(10 + i / 4., LimitSimulation.slowness(1 + 599. * (i + 1) / steps));
+        }
+        Setup setup = fifo(10_000, .001)
+                .phases(new Phase(10, 100), new Phase(75, 100), new Phase(2, 0))
+                .events(events);
+        setup.deadline = 2;
         return setup;
     }
 
