@@ -102,7 +102,7 @@ final class Silence {
         }
     }
 
-    /** A call is answered. If such calls are short, and need the former permits at most, the limit returns. */
+    /** If calls that are answered are short, and need no more permits than before, the limit returns. */
     void answered(double now, double latency, int inFlight, double rate) {
         if (now - latency >= grewAt && inFlight < from && latency < Growth.CALM * base.seconds()) {
             returnTo(Math.max(from, wanted(rate, base.seconds())));

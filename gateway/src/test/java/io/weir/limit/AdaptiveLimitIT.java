@@ -20,6 +20,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -199,6 +200,42 @@ class AdaptiveLimitIT {
 
             // With a limit that waits for its windows, more are refused than answered.
             assertThat(lost).as("refused; %s answered", answered).hasValueLessThanOrEqualTo(20);
+        }
+    }
+
+    /** Short calls are usual; then longer ones hold all permits, and none of them ends. */
+    @Door.Any
+    void sendsMoreCallsBeforeLongerOnesEnd(Door door) throws Exception {
+        CountDownLatch end = new CountDownLatch(1);
+        List<CompletableFuture<TestCaller.Answer>> answers = new ArrayList<>();
+        try (TestBackend mixed = TestBackend.start((request, conversation) -> {
+                    if (request.target().endsWith("long")) {
+                        end.await();
+                    }
+                    conversation.answer(200, "done");
+                });
+                TestGateway defaults = TestGateway.setup()
+                        .backend("mixed", mixed.uri(), "deadline: 60s", "bulkhead: {}")
+                        .route("mixed", "mixed")
+                        .start()) {
+            for (int i = 0; i < 100; i++) {
+                TestCaller.get(defaults.port(), door.path("mixed", "short"));
+            }
+            Limit limit = defaults.backend("mixed").limit().limit();
+            int before = limit.value();
+            for (int i = 0; i < before; i++) {
+                answers.add(TestCaller.ask(defaults.port(), door.path("mixed", "long")));
+            }
+
+            await().atMost(PATIENCE).until(() -> {
+                answers.add(TestCaller.ask(defaults.port(), door.path("mixed", "long")));
+                return limit.value() > before;
+            });
+
+            assertThat(limit.changes(Change.GROWTH)).isPositive();
+            end.countDown();
+            assertThat(outcomes(answers)).isEqualTo(Map.of("200", answers.size()));
+            defaults.assertNothingHeld();
         }
     }
 

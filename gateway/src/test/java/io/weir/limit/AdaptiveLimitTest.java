@@ -66,6 +66,20 @@ class AdaptiveLimitTest {
     }
 
     @Test
+    void growsWhileCallsHaveToWaitAndNoneEnds() {
+        limit.queued(now + DEADLINE / 8);
+        assertThat(limit.value()).as("nothing is known").isEqualTo(8);
+
+        bring(limit, 200, 10, Evidence.ANSWERED, false);
+        limit.queued(now + 40 * MILLI);
+        assertThat(limit.value()).as("too short").isEqualTo(8);
+        limit.queued(now + DEADLINE / 8);
+
+        assertThat(limit.value()).isGreaterThan(8);
+        assertThat(limit.beliefs().lastChange()).isEqualTo(Change.GROWTH);
+    }
+
+    @Test
     void ignoresTheTimeOutsOfCallsThatHadNoTimeLeftWhileOthersAreAnswered() {
         bring(limit, 1, 500, Evidence.ANSWERED, true);
         int before = limit.value();
