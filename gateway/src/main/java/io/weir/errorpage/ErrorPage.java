@@ -2,7 +2,8 @@ package io.weir.errorpage;
 
 import io.weir.outcome.Refusal;
 import java.nio.charset.StandardCharsets;
-import java.util.regex.MatchResult;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -14,10 +15,37 @@ public final class ErrorPage {
 
     private static final Pattern PLACEHOLDER = Pattern.compile("\\{\\{(status|title|reason|request-id)}}");
 
-    private final String text;
+    /** A text that stays as it is, or a placeholder's value. */
+    @FunctionalInterface
+    private interface Part {
+
+        String of(Refusal refusal, String requestId);
+    }
+
+    private final List<Part> parts = new ArrayList<>();
 
     ErrorPage(String text) {
-        this.text = text;
+        Matcher placeholder = PLACEHOLDER.matcher(text);
+        int end = 0;
+        while (placeholder.find()) {
+            addText(text.substring(end, placeholder.start()));
+            parts.add(value(placeholder.group(1)));
+            end = placeholder.end();
+        }
+        addText(text.substring(end));
+    }
+
+    private void addText(String text) {
+        parts.add((refusal, requestId) -> text);
+    }
+
+    private static Part value(String name) {
+        return switch (name) {
+            case "status" -> (refusal, requestId) -> Integer.toString(refusal.status());
+            case "title" -> (refusal, requestId) -> escaped(refusal.reason().title());
+            case "reason" -> (refusal, requestId) -> refusal.reason().word();
+            default -> (refusal, requestId) -> escaped(requestId);
+        };
     }
 
     /**
@@ -26,19 +54,9 @@ public final class ErrorPage {
      * @param requestId the request's id, as in {@code X-Request-Id}
      */
     public byte[] body(Refusal refusal, String requestId) {
-        return PLACEHOLDER
-                .matcher(text)
-                .replaceAll(found -> Matcher.quoteReplacement(value(found, refusal, requestId)))
-                .getBytes(StandardCharsets.UTF_8);
-    }
-
-    private static String value(MatchResult found, Refusal refusal, String requestId) {
-        return switch (found.group(1)) {
-            case "status" -> Integer.toString(refusal.status());
-            case "title" -> escaped(refusal.reason().title());
-            case "reason" -> refusal.reason().word();
-            default -> escaped(requestId);
-        };
+        StringBuilder body = new StringBuilder();
+        parts.forEach(part -> body.append(part.of(refusal, requestId)));
+        return body.toString().getBytes(StandardCharsets.UTF_8);
     }
 
     /** For the text of an element and for a quoted attribute. */

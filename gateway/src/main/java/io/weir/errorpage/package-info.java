@@ -5,11 +5,11 @@
  * page is sent as that page to a caller that asks for HTML. Its status and header fields stay: {@code
  * Proxy-Status}, {@code Retry-After}, {@code Cache-Control: no-store}, and the route's CORS fields.
  *
- * <p><b>Who gets a page.</b> A caller whose {@code Accept} names {@code text/html} or {@code
- * application/xhtml+xml}, as browsers do when they load a page, with a higher quality than it gives to JSON.
- * A wildcard does not ask for HTML: scripts, curl and API clients send it. A gRPC caller never gets a page.
- * What the edge refuses before there is a request with a path, such as a head that cannot be parsed, has no
- * page.
+ * <p><b>Who gets a page.</b> A caller gets one if its {@code Accept} names {@code text/html} or {@code
+ * application/xhtml+xml} and gives it a higher quality than JSON. Browsers do so when they load a page. The
+ * door reads the field. A wildcard does not ask for HTML: scripts, curl and API clients send it. A gRPC
+ * caller never gets a page. The edge refuses some requests before they have a path, such as one whose head
+ * cannot be parsed; these refusals have no page.
  *
  * <p><b>The text</b> is part of the configuration, not a file beside it. So it is checked, reloaded, rolled
  * back and compared among gateways like everything else. Four placeholders are replaced; a page that needs

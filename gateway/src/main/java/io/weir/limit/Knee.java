@@ -187,14 +187,14 @@ final class Knee {
     void waited(double now, double since) {
         if (probes.isRunning() || ascent.isOnTrial()) {
             waits.waitsSince(since);
-        } else if (waits.hasGrownFor(now, since)) {
+        } else if (waits.tryGrow(now, since)) {
             window.open(now + (base.isKnown() ? base.seconds() : LongWaits.LONG * target.deadline()));
         }
     }
 
     /** A call has to wait for a permit, since now. */
     void queued(double now) {
-        if (!probes.isRunning() && ascent.isAllowed(now) && silence.hasGrown(now, ascent.highestRate())) {
+        if (!probes.isRunning() && ascent.isAllowed(now) && silence.tryGrow(now, ascent.highestRate())) {
             window.close();
             growth.endTrial();
             probes.forgo();

@@ -66,7 +66,7 @@ final class LongWaits {
     }
 
     /** Lets the limit grow if a call has waited for too long; returns whether it did. */
-    boolean hasGrownFor(double now, double since) {
+    boolean tryGrow(double now, double since) {
         waitingSince = Math.min(waitingSince, since);
         if (now - waitingSince < due() - ROUNDING
                 || now - slowAt < Math.max(LONG * target.deadline(), base.seconds())

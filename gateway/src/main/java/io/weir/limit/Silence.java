@@ -13,14 +13,15 @@ import io.weir.limit.Limit.Evidence;
 final class Silence {
 
     /** The silence that shows longer calls, in base latencies. */
-    private static final double LATENCIES = 4;
+    private static final double BASE_LATENCIES = 4;
 
     /** A shorter one is within the pauses of a backend. */
-    private static final double SHORTEST = .05;
+    private static final double SHORTEST_SECONDS = .05;
 
     /** The latency that the limit grows for, as a share of the deadline: beyond it the backend may hang. */
-    private static final double LONGEST = .25;
+    private static final double LONGEST_DEADLINE_SHARE = .25;
 
+    /** A smaller growth is not worth the end of a window. */
     private static final double MIN_STEP = 1.2;
 
     private final LearntLimit limit;
@@ -54,20 +55,20 @@ final class Silence {
     }
 
     private double shortest() {
-        return Math.max(SHORTEST, LATENCIES * base.seconds());
+        return Math.max(SHORTEST_SECONDS, BASE_LATENCIES * base.seconds());
     }
 
     private double longest() {
-        return LONGEST * target.deadline();
+        return LONGEST_DEADLINE_SHARE * target.deadline();
     }
 
     /**
-     * A call has to wait; lets the limit grow if no call has ended for long enough.
+     * Lets the limit grow, since a call has to wait, if no call has ended for long enough.
      *
      * @param rate the rate of answers
      * @return whether it did
      */
-    boolean hasGrown(double now, double rate) {
+    boolean tryGrow(double now, double rate) {
         if (!isPossible() || now - endedAt < shortest()) {
             return false;
         }
