@@ -1,6 +1,5 @@
 package io.weir.perf.scenario;
 
-import io.weir.perf.run.BriefRun;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
@@ -12,8 +11,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 /**
  * Promises that hold on the built jar, and of which those of a protection are broken without it. The longer
  * runs without a protection are in {@link FullScenarioIT}. These scenarios wait for most of their time, and
- * assert no latency, so two run at once: one of each lock. {@code ContainmentIT} and {@code ChaosIT} use the
- * second one.
+ * assert no latency, so three run at once: one of each lock here, and one of
+ * {@code ContainmentIT} and {@code ChaosIT}.
  */
 @Tag("full")
 @Execution(ExecutionMode.CONCURRENT)
@@ -21,8 +20,9 @@ class ScenarioIT {
 
     private static final String SCENARIO = "a scenario";
 
+    /** It takes as long as all others of a lock. */
     @Test
-    @ResourceLock(SCENARIO)
+    @ResourceLock("callers")
     void callersDoNotReachOthers() throws Exception {
         ScenarioPromises.assertBroken(CachedGateway.jar(), "callers", "", "", "");
     }
@@ -35,7 +35,7 @@ class ScenarioIT {
 
     /** Without its protections, a hang breaks the promises of {@code ContainmentIT} and {@code ChaosIT}. */
     @Test
-    @ResourceLock(BriefRun.BUILT_JARS)
+    @ResourceLock(SCENARIO)
     void hangBreaksNoPromise() throws Exception {
         ScenarioPromises.assertBroken(CachedGateway.jar(), "hang", "", "", "");
     }
