@@ -20,7 +20,7 @@ import org.springframework.util.FileSystemUtils;
  *
  * <p>{@code --keep} writes them to another directory, small enough for Git: with the raw data of all plots,
  * compressed, without logs and Gatling's reports. {@code perf/report} on that directory makes the same pages
- * again. Only valid runs of one commit are kept together.
+ * again. Only valid runs are kept.
  */
 public final class PerfReport {
 
@@ -80,7 +80,7 @@ public final class PerfReport {
         ReportPages.fill("index.html", results.resolve("index.html"), pages);
         if (Files.exists(results.resolve(KEPT_PAGE))) {
             ReportPages.fill("kept.md", results.resolve(KEPT_PAGE), pages);
-            checkKept(results, pages, errors);
+            checkSize(results, errors);
         }
         return errors;
     }
@@ -119,9 +119,7 @@ public final class PerfReport {
         }
     }
 
-    /** A kept set is small, and from one commit. */
-    private static void checkKept(Path kept, List<ReportPages.WrittenPage> pages, List<String> errors)
-            throws IOException {
+    private static void checkSize(Path kept, List<String> errors) throws IOException {
         try (Stream<Path> files = Files.walk(kept)) {
             long bytes = files.mapToLong(
                             file -> file.toFile().isFile() ? file.toFile().length() : 0)
@@ -129,16 +127,6 @@ public final class PerfReport {
             if (bytes > MAX_KEPT_BYTES) {
                 errors.add("%s: %d bytes (expected: at most %d)".formatted(kept, bytes, MAX_KEPT_BYTES));
             }
-        }
-        // A gateway that runs elsewhere has no commit.
-        Stream<String> ofRuns = pages.stream()
-                .map(page -> page.run().property("gateway.commit"))
-                .filter(commit -> !commit.isEmpty());
-        Stream<String> ofTables = KeptTable.readAll(kept.resolve(KeptTable.DIRECTORY)).stream()
-                .map(table -> table.commit().isEmpty() ? "unknown" : table.commit());
-        List<String> commits = Stream.concat(ofRuns, ofTables).distinct().toList();
-        if (commits.size() > 1) {
-            errors.add(kept + ": runs of the commits " + String.join(", ", commits) + " (expected: one)");
         }
     }
 

@@ -48,7 +48,7 @@ final class ReadmeTables {
 
     private static final Pattern BLOCK =
             Pattern.compile("(<!-- measured: (\\w+) ?([^\n]*?) -->\n).*?(<!-- end -->)", Pattern.DOTALL);
-    private static final Pattern SET_LINK = Pattern.compile("results/2\\d{3}-\\d\\d-\\d\\d[\\w-]*");
+    private static final Pattern SET_LINK = Pattern.compile("results/\\d+-cores");
     private static final Pattern NEIGHBOUR = Pattern.compile("(\\w+)\\.(\\w+)\\.neighbour\\.success");
 
     private static final Set<String> BENCHMARKS = Set.of("bench", "bench-tls", "bulkhead", "dashboard-cost", "reload");
@@ -72,7 +72,7 @@ final class ReadmeTables {
     static ReadmeTables of(Path results) throws IOException {
         try (Stream<Path> sets = Files.list(results)) {
             List<Path> found = sets.filter(Files::isDirectory)
-                    .filter(set -> set.getFileName().toString().matches("2\\d{3}-.*"))
+                    .filter(set -> set.getFileName().toString().matches("\\d+-cores"))
                     .sorted()
                     .toList();
             if (found.size() != 1) {

@@ -79,7 +79,7 @@ class KeptSizeTest {
 
     @Test
     void keepsALargeRunWithinItsShareOfTheSet() throws IOException {
-        Path kept = results.resolve("2026-01-01-made-up");
+        Path kept = results.resolve("2-cores");
 
         assertThat(PerfReport.run("--keep", kept.toString(), results.toString()))
                 .isZero();

@@ -2,16 +2,13 @@ package io.weir.perf.report;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.weir.perf.result.KeptTable;
 import io.weir.perf.result.OutcomeKind;
-import io.weir.perf.result.PromiseTable;
 import io.weir.perf.result.RunResult;
 import io.weir.perf.result.SampleRun;
 import java.awt.image.BufferedImage;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.regex.Matcher;
@@ -174,7 +171,7 @@ class PerfReportTest {
 
     @Test
     void keepsOnlySmallFiles() throws IOException {
-        Path kept = results.resolve("2026-01-01-made-up");
+        Path kept = results.resolve("2-cores");
         Files.createDirectories(kept.resolve("made-up"));
         Files.writeString(kept.resolve("made-up/of-an-earlier-run.csv"), "old");
 
@@ -210,7 +207,7 @@ class PerfReportTest {
     /** Each plot of the run itself, apart from the meters, is drawn again from what is kept. */
     @Test
     void drawsTheSamePlotsAgainFromWhatIsKept() throws IOException {
-        Path kept = results.resolve("2026-01-01-made-up");
+        Path kept = results.resolve("2-cores");
         PerfReport.run("--keep", kept.toString(), written.toString());
         FileSystemUtils.deleteRecursively(kept.resolve("made-up/plots"));
 
@@ -227,47 +224,14 @@ class PerfReportTest {
     @Test
     void leavesAKeptSetAloneUnlessItIsNamed() throws IOException {
         SampleRun.withoutRequests(results.resolve("made-up/quick"));
-        Path kept = results.resolve("2026-01-01-made-up");
+        Path kept = results.resolve("2-cores");
         PerfReport.run("--keep", kept.toString(), results.toString());
         Files.delete(kept.resolve("made-up/index.html"));
 
         assertThat(PerfReport.write(results)).isEmpty();
 
         assertThat(kept.resolve("made-up/index.html")).doesNotExist();
-        assertThat(results.resolve("index.html")).content().doesNotContain("2026-01-01");
-    }
-
-    @Test
-    void keepsRunsOfOneCommitTogether() throws IOException {
-        SampleRun.withoutRequests(results.resolve("made-up/quick")).append("run.properties", "gateway.commit=abc");
-        SampleRun.withoutRequests(results.resolve("other/quick"))
-                .append("run.properties", "gateway.commit=def", "experiment=other");
-        Path kept = results.resolve("2026-01-01-made-up");
-
-        assertThat(PerfReport.run("--keep", kept.toString(), results.toString()))
-                .isEqualTo(1);
-
-        assertThat(PerfReport.write(kept)).singleElement().asString().contains("commits abc, def (expected: one)");
-    }
-
-    @Test
-    void keepsTablesOfTheSameCommitOnly() throws IOException {
-        SampleRun.withoutRequests(results.resolve("made-up/quick")).append("run.properties", "gateway.commit=abc");
-        PromiseTable table = new PromiseTable();
-        table.show("answered", "90 %");
-        for (String commit : List.of("abc", "def", "")) {
-            new KeptTable("hang" + commit, "perf/scenario hang", commit, "2026-01-02", "", table.rows())
-                    .write(results.resolve(KeptTable.DIRECTORY));
-        }
-        Path kept = results.resolve("2026-01-01-made-up");
-
-        assertThat(PerfReport.run("--keep", kept.toString(), results.toString()))
-                .isEqualTo(1);
-
-        assertThat(PerfReport.write(kept))
-                .singleElement()
-                .asString()
-                .contains("commits abc, unknown, def (expected: one)");
+        assertThat(results.resolve("index.html")).content().doesNotContain("2-cores");
     }
 
     @Test
@@ -328,7 +292,7 @@ class PerfReportTest {
                 run.resolve("run.properties"),
                 Files.readString(run.resolve("run.properties"))
                         + "\nvalid=false\ninvalid.why=the generator was late\n");
-        Path kept = Files.createDirectories(results.resolve("2026-01-01-made-up"));
+        Path kept = Files.createDirectories(results.resolve("2-cores"));
 
         assertThat(PerfReport.run("--keep", kept.toString(), results.toString()))
                 .isEqualTo(1);

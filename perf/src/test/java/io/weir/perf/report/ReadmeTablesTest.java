@@ -27,7 +27,7 @@ class ReadmeTablesTest {
 
     @BeforeEach
     void keepTwoTables() throws IOException {
-        set = Files.createDirectories(results.resolve("2026-01-01-made-up"));
+        set = Files.createDirectories(results.resolve("2-cores"));
         PromiseTable hang = new PromiseTable();
         hang.atLeast("answered", 97, 98.5, "%");
         hang.atMost("refused, a|b", 0, 2, "");
@@ -72,7 +72,7 @@ class ReadmeTablesTest {
                         <!-- measured: table hang -->
                         | old |
                         <!-- end -->
-                        ![plot](results/2025-01-01-old/plots/a.png)
+                        ![plot](results/4-cores/plots/a.png)
                         """);
 
         assertThat(page).isEqualTo("""
@@ -84,7 +84,7 @@ class ReadmeTablesTest {
                         | refused, a\\|b | at most 0 | 2 | **no** |
                         | (another proxy) |  | 90 % |  |
                         <!-- end -->
-                        ![plot](results/2026-01-01-made-up/plots/a.png)
+                        ![plot](results/2-cores/plots/a.png)
                         """);
     }
 
@@ -193,7 +193,7 @@ class ReadmeTablesTest {
                 .hasMessageContaining("hang.csv: no row \"served\"");
         assertThatThrownBy(() -> tables.fill("<!-- measured: figures hang -->\n<!-- end -->"))
                 .hasMessageContaining("(expected: table, rows, neighbour, scenarios, origin or fronts)");
-        Files.createDirectories(results.resolve("2026-02-01-made-up"));
+        Files.createDirectories(results.resolve("4-cores"));
         assertThatThrownBy(() -> ReadmeTables.of(results)).hasMessageContaining("(expected: one)");
     }
 
