@@ -193,8 +193,8 @@ public final class HealthChecks {
         } else if (!health.isHeldByCheck()) {
             health.verdict()
                     .failed(
-                            "its health check fails: GET %s %s, %d times in a row"
-                                    .formatted(properties.path(), check.lastFailure, check.failures),
+                            "its health check fails: %s %s, %d times in a row"
+                                    .formatted(properties.request(), check.lastFailure, check.failures),
                             check.isSilent,
                             now);
         }

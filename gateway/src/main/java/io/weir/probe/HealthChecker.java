@@ -15,6 +15,7 @@ import io.weir.outcome.Reason;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Objects;
 import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -79,7 +80,12 @@ public final class HealthChecker {
                 nanoClock,
                 random,
                 InjectedProbe.checks(
-                        ProbeRequest.checksOverNetwork(), faults, backend, properties::isExpected, loop, nanoClock));
+                        ProbeRequest.checksOverNetwork(properties.probe()),
+                        faults,
+                        backend,
+                        properties::isExpected,
+                        loop,
+                        nanoClock));
     }
 
     HealthChecker(
@@ -144,6 +150,23 @@ public final class HealthChecker {
         return String.format(Locale.ROOT, "%.1f s", properties.timeout().toNanos() / NANOS_PER_SECOND);
     }
 
+    private ProbeRequest request(Instance instance) {
+        DefaultHttpHeaders head = new DefaultHttpHeaders();
+        head.set(HttpHeaderNames.HOST, instance.authority());
+        head.set(ProbeMark.WEIR_PROBE, "health-check");
+        return switch (properties.probe()) {
+            case GRPC_HEALTH -> GrpcHealth.of(Objects.requireNonNullElse(properties.grpcService(), ""), head);
+            case PATH, TCP ->
+                new ProbeRequest(
+                        HttpMethod.GET,
+                        Objects.requireNonNullElse(properties.path(), "/"),
+                        head,
+                        Unpooled.EMPTY_BUFFER,
+                        (answer, from) ->
+                                Mono.just(properties.isExpected(answer.status().code())));
+        };
+    }
+
     /** The check of one instance. */
     private final class Check {
 
@@ -158,16 +181,7 @@ public final class HealthChecker {
         Check(int index, Instance instance) {
             this.index = index;
             this.instance = instance;
-            DefaultHttpHeaders head = new DefaultHttpHeaders();
-            head.set(HttpHeaderNames.HOST, instance.authority());
-            head.set(ProbeMark.WEIR_PROBE, "health-check");
-            this.request = new ProbeRequest(
-                    HttpMethod.GET,
-                    properties.path(),
-                    head,
-                    Unpooled.EMPTY_BUFFER,
-                    (answer, from) ->
-                            Mono.just(properties.isExpected(answer.status().code())));
+            this.request = request(instance);
         }
 
         void sendAfter(long nanos) {

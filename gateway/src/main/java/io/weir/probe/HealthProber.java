@@ -1,25 +1,21 @@
 package io.weir.probe;
 
 import io.github.resilience4j.circuitbreaker.CircuitBreaker.State;
-import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http.DefaultHttpHeaders;
-import io.netty.handler.codec.http.EmptyHttpHeaders;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpMethod;
 import io.weir.faults.ActiveFaults;
 import io.weir.health.Health;
 import io.weir.health.Probe;
 import io.weir.instance.Instance;
-import java.util.Arrays;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
-import reactor.netty.http.client.HttpClientResponse;
 
 /**
  * Probes an instance's health path, or its gRPC health service, while its breaker is open, so that no
@@ -30,14 +26,6 @@ import reactor.netty.http.client.HttpClientResponse;
 public final class HealthProber {
 
     private static final int FIRST_UNHEALTHY_STATUS = 400;
-    private static final String GRPC_PATH = "/grpc.health.v1.Health/Check";
-    /** An empty message without compression: asks for the health of the whole server. */
-    private static final ByteBuf GRPC_REQUEST = Unpooled.unreleasableBuffer(Unpooled.wrappedBuffer(new byte[5]));
-    /** The field {@code status} with the value {@code SERVING}. */
-    private static final byte[] GRPC_SERVING = {0, 0, 0, 0, 2, 8, 1};
-
-    private static final String GRPC_STATUS = "grpc-status";
-    private static final String GRPC_OK = "0";
 
     private final Instance instance;
     private final ProbeRequest request;
@@ -73,33 +61,7 @@ public final class HealthProber {
     public static HealthProber ofGrpcHealth(Instance instance, EventLoop loop, LongSupplier nanoClock) {
         DefaultHttpHeaders head = new DefaultHttpHeaders();
         head.set(HttpHeaderNames.HOST, instance.authority());
-        head.set(HttpHeaderNames.CONTENT_TYPE, "application/grpc");
-        head.set(HttpHeaderNames.TE, "trailers");
-        ProbeRequest.Rule rule = (answer, from) -> from.inbound()
-                .receive()
-                .asByteArray()
-                // A longer answer is not good: it is collected up to one part more than expected.
-                .scan(new byte[0], HealthProber::concatenated)
-                .takeUntil(message -> message.length > GRPC_SERVING.length)
-                .last()
-                .map(message -> Arrays.equals(message, GRPC_SERVING))
-                .flatMap(serves -> serves ? hasSucceeded(answer) : Mono.just(false))
-                .defaultIfEmpty(false);
-        return new HealthProber(
-                instance, new ProbeRequest(HttpMethod.POST, GRPC_PATH, head, GRPC_REQUEST, rule), loop, nanoClock);
-    }
-
-    /** Whether the trailers report no failure of the call. The body is complete. */
-    private static Mono<Boolean> hasSucceeded(HttpClientResponse answer) {
-        return answer.trailerHeaders()
-                .defaultIfEmpty(EmptyHttpHeaders.INSTANCE)
-                .map(trailers -> GRPC_OK.equals(trailers.get(GRPC_STATUS, GRPC_OK)));
-    }
-
-    private static byte[] concatenated(byte[] first, byte[] second) {
-        byte[] both = Arrays.copyOf(first, first.length + second.length);
-        System.arraycopy(second, 0, both, first.length, second.length);
-        return both;
+        return new HealthProber(instance, GrpcHealth.of("", head), loop, nanoClock);
     }
 
     /**

@@ -82,7 +82,7 @@ final class ProbeCall {
                 outcome.good();
             } else {
                 outcome.pushedBack(PushbackField.nanos(answer.responseHeaders()));
-                outcome.bad("answered " + answer.status().code());
+                outcome.bad(request.rule().whyBad(answer));
             }
             return discarded(from);
         });

@@ -3,6 +3,7 @@ package io.weir.probe;
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpMethod;
+import io.weir.health.CheckMode;
 import io.weir.health.Health;
 import io.weir.health.Probe;
 import io.weir.instance.Instance;
@@ -36,6 +37,11 @@ public record ProbeRequest(HttpMethod method, String target, HttpHeaders head, B
          * @return the answer's quality; empty or an error: not good
          */
         Mono<Boolean> isGood(HttpClientResponse answer, Connection from);
+
+        /** What is wrong with an answer that is not good, such as {@code answered 503}. */
+        default String whyBad(HttpClientResponse answer) {
+            return "answered " + answer.status().code();
+        }
     }
 
     /** Receives the end of a request. Only the first call counts. */
@@ -92,7 +98,10 @@ public record ProbeRequest(HttpMethod method, String target, HttpHeaders head, B
     }
 
     /** Sends health checks over the network. */
-    static CheckSender checksOverNetwork() {
+    static CheckSender checksOverNetwork(CheckMode mode) {
+        if (mode == CheckMode.TCP) {
+            return (instance, request, outcome) -> TcpCheck.send(instance, outcome);
+        }
         return (instance, request, outcome) -> {
             ProbeCall call = new ProbeCall(instance, request, outcome);
             call.send(() -> {});

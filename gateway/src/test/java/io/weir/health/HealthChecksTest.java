@@ -33,7 +33,7 @@ class HealthChecksTest {
             new RecoveryProperties(null, Duration.ofMillis(100), 5, Duration.ofSeconds(30), null),
             SECOND);
     private static final HealthCheckProperties CHECK =
-            new HealthCheckProperties("/up", Duration.ofSeconds(2), Duration.ofSeconds(1), 2, 3, null);
+            HealthCheckProperties.ofPath("/up", Duration.ofSeconds(2), Duration.ofSeconds(1), 2, 3);
 
     private final AtomicInteger givenBack = new AtomicInteger();
     private long now = SECOND;
@@ -408,8 +408,8 @@ class HealthChecksTest {
         assertThat(CHECK.isExpected(204)).isTrue();
         assertThat(CHECK.isExpected(399)).isTrue();
         assertThat(CHECK.isExpected(400)).isFalse();
-        HealthCheckProperties listed =
-                new HealthCheckProperties("/up", Duration.ofSeconds(2), Duration.ofSeconds(1), 2, 3, Set.of(200, 503));
+        HealthCheckProperties listed = new HealthCheckProperties(
+                CheckMode.PATH, "/up", null, Duration.ofSeconds(2), Duration.ofSeconds(1), 2, 3, Set.of(200, 503));
         assertThat(listed.isExpected(503)).isTrue();
         assertThat(listed.isExpected(204)).isFalse();
     }

@@ -42,7 +42,7 @@ class HealthCheckerTest {
             LoopResources.create("checks", 1, true));
     private static final int INSTANCES = 3;
     private static final HealthCheckProperties CHECK =
-            new HealthCheckProperties("/up", Duration.ofSeconds(2), Duration.ofSeconds(1), 2, 3, null);
+            HealthCheckProperties.ofPath("/up", Duration.ofSeconds(2), Duration.ofSeconds(1), 2, 3);
 
     /** A check that was sent. */
     private final class Sent {
@@ -204,7 +204,7 @@ class HealthCheckerTest {
     @SuppressWarnings("FutureReturnValueIgnored") // The event has no result.
     void countsNoPauseOfTheGatewayAgainstAnInstance() {
         HealthChecker strict =
-                checker(new HealthCheckProperties("/up", Duration.ofSeconds(2), Duration.ofSeconds(1), 2, 1, null));
+                checker(HealthCheckProperties.ofPath("/up", Duration.ofSeconds(2), Duration.ofSeconds(1), 2, 1));
         checker.replaceBy(strict);
         // Each answer takes 100 ms.
         for (int i = 0; i < INSTANCES; i++) {
