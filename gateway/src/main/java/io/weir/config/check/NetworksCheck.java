@@ -29,8 +29,11 @@ final class NetworksCheck {
     /** Checks all lists of networks. */
     void check() {
         checkList(TRUSTED_PROXIES);
+        RawTree.find(RawTree.at(root, "weir.routes").stream()
+                        .flatMap(RawTree::children)
+                        .toList(), "access")
+                .forEach(this::checkAccess);
         for (String id : validValues.names("weir.routes").keySet()) {
-            checkAccess("weir.routes." + id + ".access");
             checkList("weir.routes." + id + ".access.allow");
             checkAllowed("weir.routes." + id + ".access.allow");
             checkList("weir.routes." + id + ".access.deny");
@@ -38,15 +41,10 @@ final class NetworksCheck {
     }
 
     /** A group whose properties are all commented out would be ignored, and the route open to everybody. */
-    private void checkAccess(String path) {
-        List<RawTree> groups = RawTree.at(root, path);
-        if (!groups.isEmpty()
-                && groups.stream().flatMap(RawTree::children).findAny().isEmpty()) {
+    private void checkAccess(RawTree group) {
+        if (group.children().findAny().isEmpty()) {
             problems.accept(ConfigurationProblem.expected(
-                    groups.getFirst().location(),
-                    groups.getFirst().path(),
-                    null,
-                    "allow or deny, or no group, which allows all addresses"));
+                    group.location(), group.path(), null, "allow or deny, or no group, which allows all addresses"));
         }
     }
 

@@ -36,6 +36,9 @@ final class RawTree {
 
     private final String path;
     private final String name;
+    /** Computed once, because a search for a name compares it with those of all children. */
+    private final String uniformName;
+
     private final boolean isBracketed;
     private final Map<String, RawTree> children = new LinkedHashMap<>();
     private final List<Setting> settings = new ArrayList<>();
@@ -43,6 +46,7 @@ final class RawTree {
     private RawTree(String path, String name, boolean isBracketed) {
         this.path = path;
         this.name = name;
+        this.uniformName = PropertyNames.uniform(name);
         this.isBracketed = isBracketed;
     }
 
@@ -162,8 +166,7 @@ final class RawTree {
         String uniform = PropertyNames.uniform(dashed);
         return nodes.stream()
                 .flatMap(RawTree::children)
-                .filter(child ->
-                        !child.isBracketed && PropertyNames.uniform(child.name).equals(uniform))
+                .filter(child -> !child.isBracketed && child.uniformName.equals(uniform))
                 .toList();
     }
 

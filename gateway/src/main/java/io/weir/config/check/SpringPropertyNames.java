@@ -1,6 +1,5 @@
 package io.weir.config.check;
 
-import io.weir.config.check.MetadataReader.MetadataProperty;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -10,9 +9,13 @@ import java.nio.charset.StandardCharsets;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
+import org.springframework.boot.json.JsonParseException;
+import org.springframework.boot.json.JsonParser;
+import org.springframework.boot.json.JsonParserFactory;
 
 /**
  * The tree of the property names that Spring Boot, Spring Cloud and Weir's own endpoints read, from the
@@ -49,15 +52,16 @@ final class SpringPropertyNames {
      */
     static SpringPropertyNames read(ClassLoader classPath) {
         SpringPropertyNames root = new SpringPropertyNames("");
+        JsonParser json = JsonParserFactory.getJsonParser();
         try {
             for (URL url : Collections.list(classPath.getResources(METADATA))) {
                 URLConnection connection = url.openConnection();
                 // A cached jar file would stay open.
                 connection.setUseCaches(false);
                 try (InputStream in = connection.getInputStream()) {
-                    MetadataReader.read(new String(in.readAllBytes(), StandardCharsets.UTF_8), root::add);
-                } catch (IllegalArgumentException e) {
-                    throw new IllegalStateException(url + ": " + e.getMessage(), e);
+                    root.addAll(json.parseMap(new String(in.readAllBytes(), StandardCharsets.UTF_8)));
+                } catch (JsonParseException | ClassCastException e) {
+                    throw new IllegalStateException(url + ": no configuration metadata: " + e.getMessage(), e);
                 }
             }
         } catch (IOException e) {
@@ -102,16 +106,27 @@ final class SpringPropertyNames {
         return replacement;
     }
 
-    private void add(MetadataProperty property) {
-        String path = property.name();
+    private void addAll(Map<?, ?> metadata) {
+        for (Object property : list(metadata.get("properties"))) {
+            add((Map<?, ?>) property);
+        }
+    }
+
+    private static List<?> list(@Nullable Object list) {
+        return list == null ? List.of() : (List<?>) list;
+    }
+
+    private void add(Map<?, ?> property) {
+        String path = String.valueOf(property.get("name"));
         if (ROOTS.contains(path.substring(0, Math.max(0, path.indexOf('.'))))) {
             SpringPropertyNames node = node(path);
-            if (property.isRemoved()) {
+            if (property.get("deprecation") instanceof Map<?, ?> deprecation
+                    && "error".equals(deprecation.get("level"))) {
                 node.isRemoved = true;
-                node.replacement = property.replacement();
+                node.replacement = (String) deprecation.get("replacement");
             } else {
                 node.isProperty = true;
-                node.isOpen |= !isSingleValue(property.type());
+                node.isOpen |= !isSingleValue((String) property.get("type"));
             }
         }
     }
