@@ -71,7 +71,7 @@ public final class ConfigurationDifference {
     }
 
     /** Whether a running gateway can apply a change of this property. */
-    static boolean isReloadable(String path) {
+    private static boolean isReloadable(String path) {
         return RELOADABLE.matcher(path).matches();
     }
 

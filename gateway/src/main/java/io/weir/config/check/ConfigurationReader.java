@@ -38,7 +38,7 @@ public final class ConfigurationReader implements Supplier<ConfigurationSnapshot
         this.arguments = arguments.clone();
     }
 
-    /** Reads only the files that change after the check before the start. */
+    /** Reads again only if a file changes after the check before the start. */
     public synchronized void continueFrom(CheckedConfiguration checked) {
         last = checked.loaded();
     }
@@ -54,9 +54,7 @@ public final class ConfigurationReader implements Supplier<ConfigurationSnapshot
         if (!unreadable.isEmpty()) {
             return new ConfigurationSnapshot(ConfigurationSources.of(running), unreadable);
         }
-        LoadedConfiguration next = Optional.ofNullable(last)
-                .flatMap(LoadedConfiguration::reloadChangedFiles)
-                .orElseGet(this::load);
+        LoadedConfiguration next = last != null && last.isCurrent() ? last : load();
         if (next.sources().problems().isEmpty()) {
             last = next;
         }

@@ -3,7 +3,6 @@ package io.weir.config.check;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.EnvironmentPostProcessor;
@@ -22,7 +21,6 @@ import org.springframework.core.NestedExceptionUtils;
 import org.springframework.core.env.ConfigurableEnvironment;
 import org.springframework.core.env.MapPropertySource;
 import org.springframework.core.env.MutablePropertySources;
-import org.springframework.core.env.PropertySource;
 import org.springframework.core.env.SimpleCommandLinePropertySource;
 import org.springframework.util.function.SingletonSupplier;
 
@@ -87,22 +85,6 @@ final class ConfigurationSources {
      * @param name the name of the overriding source
      */
     ConfigurationSources withOverrides(String name, Map<String, Object> values) {
-        ConfigurableEnvironment over = copy(source -> source.getName().equals(name) ? null : source);
-        over.getPropertySources().addFirst(new MapPropertySource(name, values));
-        return new ConfigurationSources(over, files);
-    }
-
-    /**
-     * These sources with other files.
-     *
-     * @param replaced maps a source to its replacement, or to itself if it is unchanged
-     */
-    ConfigurationSources withFiles(
-            Map<LoadedFile, YamlFile> others, Function<PropertySource<?>, @Nullable PropertySource<?>> replaced) {
-        return new ConfigurationSources(copy(replaced), others);
-    }
-
-    private ConfigurableEnvironment copy(Function<PropertySource<?>, @Nullable PropertySource<?>> changed) {
         ConfigurableEnvironment copy = new StandardReactiveWebEnvironment();
         copy.setConversionService(environment.getConversionService());
         copy.setIgnoreUnresolvableNestedPlaceholders(true);
@@ -110,15 +92,12 @@ final class ConfigurationSources {
         copy.setActiveProfiles(environment.getActiveProfiles());
         MutablePropertySources sources = copy.getPropertySources();
         sources.forEach(source -> sources.remove(source.getName()));
-        for (PropertySource<?> source : environment.getPropertySources()) {
-            if (!ConfigurationPropertySources.isAttachedConfigurationPropertySource(source)) {
-                PropertySource<?> next = changed.apply(source);
-                if (next != null) {
-                    sources.addLast(next);
-                }
-            }
-        }
-        return copy;
+        sources.addFirst(new MapPropertySource(name, values));
+        environment.getPropertySources().stream()
+                .filter(source -> !ConfigurationPropertySources.isAttachedConfigurationPropertySource(source)
+                        && !source.getName().equals(name))
+                .forEach(sources::addLast);
+        return new ConfigurationSources(copy, files);
     }
 
     /** The YAML files, by the resource that Spring Boot read. */

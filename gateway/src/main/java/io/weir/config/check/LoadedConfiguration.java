@@ -1,21 +1,14 @@
 package io.weir.config.check;
 
 import io.weir.accesslog.LogFormat;
-import java.io.IOException;
-import java.util.HashSet;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
-import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.source.ConfigurationPropertySources;
 import org.springframework.boot.env.DefaultPropertiesPropertySource;
 import org.springframework.boot.env.RandomValuePropertySource;
-import org.springframework.boot.env.YamlPropertySourceLoader;
-import org.springframework.boot.origin.Origin;
 import org.springframework.boot.origin.OriginLookup;
 import org.springframework.boot.origin.OriginTrackedResource;
 import org.springframework.boot.origin.TextResourceOrigin;
@@ -27,12 +20,8 @@ import org.springframework.core.io.ClassPathResource;
 import org.springframework.core.io.Resource;
 
 /**
- * A loaded configuration. Reloading only its changed files costs a tenth of a complete load.
- *
- * <p>Usually only backends, routes and limits change. Spring Boot's own loading does not depend on them: they
- * select no profile and no import, and Spring Boot derives no properties from them. In this case Spring
- * Boot's YAML loader parses the changed files, and the new property sources replace the old ones. Any other
- * change needs a complete load, as at startup.
+ * A loaded configuration. It knows whether its files have changed since: a reload reads several times, before
+ * and after the files' quiet period, and an unchanged configuration is neither loaded nor checked again.
  *
  * @param files the files that Spring Boot requested and received
  */
@@ -56,8 +45,6 @@ record LoadedConfiguration(ConfigurationSources sources, ConfigurationResourceLo
     /** A value with one of these can select untracked files, or depend on a reloadable property. */
     private static final List<String> UNTRACKED_MARKERS = List.of("*", "configtree:", "${");
 
-    private static final String ENCRYPTED = "{cipher}";
-
     /** Loads everything through Spring Boot. */
     static LoadedConfiguration load(Map<String, Object> defaults, String... arguments) {
         ConfigurationResourceLoader files = new ConfigurationResourceLoader();
@@ -69,55 +56,22 @@ record LoadedConfiguration(ConfigurationSources sources, ConfigurationResourceLo
         return new ConfigurationSnapshot(sources, List.of(), files.searchedFiles());
     }
 
-    /** The configuration with its changed files reloaded; empty if a complete load is necessary. */
-    Optional<LoadedConfiguration> reloadChangedFiles() {
-        if (!files.areUnchanged() || mayReadUntrackedFiles()) {
-            return Optional.empty();
-        }
-        Map<Resource, PropertySource<?>> sourcesOf = new LinkedHashMap<>();
-        for (PropertySource<?> source : sources.environment().getPropertySources()) {
-            Resource file = fileOf(source);
-            boolean isTracked =
-                    file == null ? isImmutable(source) : sources.files().containsKey(file);
-            if (!isTracked || (file != null && sourcesOf.put(file, source) != null)) {
-                return Optional.empty();
-            }
-        }
-        try {
-            return reloadChangedFiles(sourcesOf);
-        } catch (IOException | RuntimeException e) {
-            // A complete load reports the problem.
-            return Optional.empty();
-        }
+    /** Whether a load at this moment would have the same result: no file has changed. */
+    boolean isCurrent() {
+        return files.areUnchanged()
+                && !mayReadUntrackedFiles()
+                && sources.environment().getPropertySources().stream().allMatch(this::isTracked)
+                && sources.files().entrySet().stream()
+                        .allMatch(file -> file.getKey().file() instanceof ClassPathResource
+                                || file.getValue().hasTextOf(file.getKey().file()));
     }
 
-    private Optional<LoadedConfiguration> reloadChangedFiles(Map<Resource, PropertySource<?>> sourcesOf)
-            throws IOException {
-        Map<LoadedFile, YamlFile> read = new LinkedHashMap<>();
-        Map<PropertySource<?>, PropertySource<?>> changed = new LinkedHashMap<>();
-        for (Map.Entry<LoadedFile, YamlFile> entry : sources.files().entrySet()) {
-            Resource file = entry.getKey().file();
-            YamlFile before = entry.getValue();
-            YamlFile now = file instanceof ClassPathResource ? before : before.reread(file);
-            LoadedFile text = new LoadedFile(file, now.readable());
-            read.put(text, now);
-            if (now != before) {
-                PropertySource<?> source = sourcesOf.get(text);
-                if (source == null || !before.isSingleValidDocument() || !now.isSingleValidDocument()) {
-                    return Optional.empty();
-                }
-                PropertySource<?> next = load(source, text);
-                if (next == null || !isReloadable(source, next)) {
-                    return Optional.empty();
-                }
-                changed.put(source, next);
-            }
-        }
-        return Optional.of(
-                changed.isEmpty()
-                        ? this
-                        : new LoadedConfiguration(
-                                sources.withFiles(read, source -> changed.getOrDefault(source, source)), files));
+    private boolean isTracked(PropertySource<?> source) {
+        Resource file = fileOf(source);
+        return file == null
+                ? IMMUTABLE_SOURCES.contains(source.getName())
+                        || ConfigurationPropertySources.isAttachedConfigurationPropertySource(source)
+                : sources.files().containsKey(file);
     }
 
     private boolean mayReadUntrackedFiles() {
@@ -136,47 +90,16 @@ record LoadedConfiguration(ConfigurationSources sources, ConfigurationResourceLo
         return FILE_SELECTING_PROPERTIES.stream().anyMatch(uniform::startsWith);
     }
 
-    private static boolean isImmutable(PropertySource<?> source) {
-        return IMMUTABLE_SOURCES.contains(source.getName())
-                || ConfigurationPropertySources.isAttachedConfigurationPropertySource(source);
-    }
-
     /** The file of a property source; null if the source has no file or no properties. */
     static @Nullable Resource fileOf(PropertySource<?> source) {
-        Resource resource = resourceOf(source);
-        return resource instanceof OriginTrackedResource tracked ? tracked.getResource() : resource;
-    }
-
-    private static @Nullable Resource resourceOf(PropertySource<?> source) {
-        if (source instanceof EnumerablePropertySource<?> enumerable && enumerable.getPropertyNames().length > 0) {
-            Origin origin = OriginLookup.getOrigin(enumerable, enumerable.getPropertyNames()[0]);
-            return origin instanceof TextResourceOrigin text ? text.getResource() : null;
+        if (source instanceof EnumerablePropertySource<?> enumerable
+                && enumerable.getPropertyNames().length > 0
+                && OriginLookup.getOrigin(enumerable, enumerable.getPropertyNames()[0])
+                        instanceof TextResourceOrigin text) {
+            return text.getResource() instanceof OriginTrackedResource tracked
+                    ? tracked.getResource()
+                    : text.getResource();
         }
         return null;
-    }
-
-    /** The current content of the source's file; null if the file has several documents. */
-    private static @Nullable PropertySource<?> load(PropertySource<?> source, LoadedFile text) throws IOException {
-        Resource resource = resourceOf(source) instanceof OriginTrackedResource tracked
-                ? OriginTrackedResource.of(text, Origin.from(tracked))
-                : text;
-        List<PropertySource<?>> documents = new YamlPropertySourceLoader().load(source.getName(), resource);
-        return documents.size() == 1 ? documents.getFirst() : null;
-    }
-
-    /** Whether only reloadable properties differ. */
-    private static boolean isReloadable(PropertySource<?> before, PropertySource<?> now) {
-        Set<String> names = new HashSet<>(Set.of(((EnumerablePropertySource<?>) before).getPropertyNames()));
-        names.addAll(Set.of(((EnumerablePropertySource<?>) now).getPropertyNames()));
-        return names.stream().allMatch(name -> {
-            Object was = before.getProperty(name);
-            Object is = now.getProperty(name);
-            return Objects.equals(was, is)
-                    || (ConfigurationDifference.isReloadable(name) && !isEncrypted(was) && !isEncrypted(is));
-        });
-    }
-
-    private static boolean isEncrypted(@Nullable Object value) {
-        return value != null && value.toString().startsWith(ENCRYPTED);
     }
 }

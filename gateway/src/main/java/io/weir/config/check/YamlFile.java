@@ -52,7 +52,6 @@ final class YamlFile {
     private final String text;
     private final List<ConfigurationProblem> problems = new ArrayList<>();
     private final Map<String, List<Integer>> lines = new HashMap<>();
-    private int documentCount;
     private boolean hasDuplicates;
     /** The text for Spring Boot. */
     private String readable;
@@ -77,10 +76,14 @@ final class YamlFile {
         }
     }
 
-    /** Reads the file again. Returns this object if the text is unchanged. */
-    YamlFile reread(Resource resource) throws IOException {
-        String now = text(resource);
-        return now.equals(text) ? this : of(name, now);
+    /** Whether the text is still that of the file. */
+    boolean hasTextOf(Resource resource) {
+        try {
+            return text(resource).equals(text);
+        } catch (IOException e) {
+            // The next load reports it.
+            return false;
+        }
     }
 
     /** Checks a text. */
@@ -97,11 +100,6 @@ final class YamlFile {
     /** The name of the file in reports. */
     String name() {
         return name;
-    }
-
-    /** Whether the file is a single YAML document without problems. */
-    boolean isSingleValidDocument() {
-        return problems.isEmpty() && !hasDuplicates && documentCount == 1;
     }
 
     /**
@@ -177,7 +175,6 @@ final class YamlFile {
             problems.add(
                     ConfigurationProblem.of(SourceLocation.inFile(name, 0), "", null, "not YAML: " + e.getMessage()));
         }
-        documentCount = documents.size();
         if (hasDuplicates) {
             readable = textOf(documents);
         }

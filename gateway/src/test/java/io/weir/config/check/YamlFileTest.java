@@ -24,7 +24,6 @@ class YamlFileTest {
         YamlFile file = YamlFile.of("gateway.yml", "a: { b: 1 }\na: { c: 2 }\n---\nd: 3\n");
 
         assertThat(file.readable()).isEqualTo("---\na: {b: 1, c: 2}\n---\nd: 3\n");
-        assertThat(file.isSingleValidDocument()).isFalse();
     }
 
     @Test
@@ -32,6 +31,5 @@ class YamlFileTest {
         String text = "a: { b: 1 } # one\n";
 
         assertThat(YamlFile.of("gateway.yml", text).readable()).isEqualTo(text);
-        assertThat(YamlFile.of("gateway.yml", text).isSingleValidDocument()).isTrue();
     }
 }
