@@ -2,6 +2,7 @@ package io.weir.compression;
 
 import jakarta.validation.constraints.Max;
 import jakarta.validation.constraints.Min;
+import jakarta.validation.constraints.Pattern;
 import jakarta.validation.constraints.Size;
 import java.util.List;
 import org.springframework.boot.context.properties.bind.DefaultValue;
@@ -40,7 +41,7 @@ public record CompressionProperties(
             "image/svg+xml"
         })
         @Size(max = 100)
-        List<String> contentTypes) {
+        List<@Pattern(regexp = "(?!application/grpc)" + MediaTypes.FORM, message = "a media type, text/* or application/*+json; never gRPC") String> contentTypes) {
 
     /** Copies the list. */
     public CompressionProperties {

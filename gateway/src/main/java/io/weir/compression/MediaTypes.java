@@ -4,28 +4,23 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
-import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
  * A set of media types: single ones, all of a type ({@code text/*}), and all of a type with a suffix
  * ({@code application/*+json}). Immutable.
  */
-public final class MediaTypes {
+final class MediaTypes {
 
     private static final String TOKEN = "[!#$%&'^_`{|}~0-9A-Za-z.+-]+";
-    private static final Pattern PATTERN = Pattern.compile(TOKEN + "/(" + TOKEN + "|\\*|\\*\\+" + TOKEN + ")");
+    /** A media type without parameters, or one of the two patterns, as a regular expression. */
+    static final String FORM = TOKEN + "/(" + TOKEN + "|\\*|\\*\\+" + TOKEN + ")";
 
     private final Set<String> types = new HashSet<>();
 
-    /** The set of these types, each of which {@link #isValid}. */
-    public MediaTypes(List<String> types) {
+    /** The set of these types, each of {@link #FORM}. */
+    MediaTypes(List<String> types) {
         types.forEach(type -> this.types.add(type.toLowerCase(Locale.ROOT)));
-    }
-
-    /** Whether a text is a media type without parameters, or one of the two patterns. */
-    public static boolean isValid(String type) {
-        return PATTERN.matcher(type).matches();
     }
 
     /**

@@ -1,5 +1,6 @@
 package io.weir.cors;
 
+import jakarta.validation.constraints.Pattern;
 import jakarta.validation.constraints.Size;
 import java.time.Duration;
 import java.util.List;
@@ -28,18 +29,27 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *     limits of their own (Chrome: 2h).
  */
 public record CorsProperties(
-        @DefaultValue @Size(max = 1000) List<String> allowedOrigins,
-        @DefaultValue @Size(max = 1000) List<String> allowedOriginPatterns,
+        @DefaultValue @Size(max = 1000)
+        List<@Pattern(regexp = ORIGIN, message = "an origin such as https://shop.example, or *; patterns in allowed-origin-patterns") String> allowedOrigins,
+
+        @DefaultValue @Size(max = 1000)
+        List<@Pattern(regexp = ORIGIN_PATTERN, message = "a pattern of origins such as https://*.shop.example") String> allowedOriginPatterns,
+
 
         @DefaultValue({"GET", "HEAD", "POST"}) @Size(max = 100)
-        List<String> allowedMethods,
+        List<@Pattern(regexp = TOKEN, message = "the name of a method, or *") String> allowedMethods,
 
-        @DefaultValue @Size(max = 1000) List<String> allowedHeaders,
-        @DefaultValue @Size(max = 1000) List<String> exposedHeaders,
+        @DefaultValue @Size(max = 1000) List<@Pattern(regexp = TOKEN, message = FIELDS) String> allowedHeaders,
+        @DefaultValue @Size(max = 1000) List<@Pattern(regexp = TOKEN, message = FIELDS) String> exposedHeaders,
         @DefaultValue("false") boolean allowCredentials,
 
         @DefaultValue("30m") @DurationMin(seconds = 0) @DurationMax(days = 1)
         Duration maxAge) {
+
+    private static final String ORIGIN = "\\*|null|[A-Za-z][A-Za-z0-9+.-]*://[^/\\s?#@*]+";
+    private static final String ORIGIN_PATTERN = "\\*|[A-Za-z*][A-Za-z0-9+.*-]*://[^/\\s?#@]+";
+    private static final String TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
+    private static final String FIELDS = "the name of a header field, or *";
 
     /** Copies the lists. */
     public CorsProperties {

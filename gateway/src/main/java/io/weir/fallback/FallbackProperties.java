@@ -3,6 +3,7 @@ package io.weir.fallback;
 import io.weir.outcome.Reason;
 import jakarta.validation.constraints.Max;
 import jakarta.validation.constraints.Min;
+import jakarta.validation.constraints.Pattern;
 import jakarta.validation.constraints.Size;
 import java.util.Map;
 import java.util.Set;
@@ -27,9 +28,9 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
 public record FallbackProperties(
         @Nullable String backend,
         @DefaultValue("200") @Min(200) @Max(599) int status,
-        @DefaultValue("application/json") String contentType,
+        @DefaultValue("application/json") @Pattern(regexp = RouteAnswerProperties.FIELD_VALUE, message = RouteAnswerProperties.FIELD_VALUE_EXPECTED) String contentType,
         @DefaultValue("") @Size(max = 65_536) String body,
-        @DefaultValue Map<String, String> headers,
+        @DefaultValue Map<String, @Pattern(regexp = RouteAnswerProperties.FIELD_VALUE, message = RouteAnswerProperties.FIELD_VALUE_EXPECTED) String> headers,
 
         @DefaultValue({
             "circuit-open",

@@ -2,6 +2,7 @@ package io.weir.fallback;
 
 import jakarta.validation.constraints.Max;
 import jakarta.validation.constraints.Min;
+import jakarta.validation.constraints.Pattern;
 import jakarta.validation.constraints.Size;
 import java.util.Map;
 import org.springframework.boot.context.properties.bind.DefaultValue;
@@ -17,9 +18,14 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  */
 public record RouteAnswerProperties(
         @DefaultValue("503") @Min(200) @Max(599) int status,
-        @DefaultValue("text/plain; charset=utf-8") String contentType,
+        @DefaultValue("text/plain; charset=utf-8") @Pattern(regexp = FIELD_VALUE, message = FIELD_VALUE_EXPECTED) String contentType,
         @DefaultValue("") @Size(max = 65_536) String body,
-        @DefaultValue Map<String, String> headers) {
+        @DefaultValue Map<String, @Pattern(regexp = FIELD_VALUE, message = FIELD_VALUE_EXPECTED) String> headers) {
+
+    /** The value of a header field, as a regular expression. */
+    static final String FIELD_VALUE = "[^\\x00-\\x08\\x0a-\\x1f\\x7f]*";
+
+    static final String FIELD_VALUE_EXPECTED = "text without control characters";
 
     /** Copies the map. */
     public RouteAnswerProperties {

@@ -2,6 +2,7 @@ package io.weir.lastgood;
 
 import jakarta.validation.constraints.Max;
 import jakarta.validation.constraints.Min;
+import jakarta.validation.constraints.Pattern;
 import jakarta.validation.constraints.Size;
 import java.time.Duration;
 import java.util.List;
@@ -31,7 +32,7 @@ public record LastGoodProperties(
         Duration maxAge,
 
         @DefaultValue("64KB") @Min(1 << 10) @Max(8 << 20) DataSize maxAnswer,
-        @DefaultValue @Size(max = 16) List<String> keyHeaders) {
+        @DefaultValue @Size(max = 16) List<@Pattern(regexp = "[!#$%&'*+.^_`|~0-9A-Za-z-]+", message = "the name of a header field") String> keyHeaders) {
 
     /** Writes the names in lower case. */
     public LastGoodProperties {

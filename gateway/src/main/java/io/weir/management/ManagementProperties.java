@@ -24,7 +24,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
 public record ManagementProperties(
         @Nullable @Size(min = 16, max = 1024) String token,
         @Nullable @Size(min = 16, max = 1024) String readOnlyToken,
-        @DefaultValue Map<String, String> operators,
+        @DefaultValue Map<String, @Size(min = 16, max = 1024) String> operators,
 
         @DefaultValue
         List<
@@ -33,12 +33,6 @@ public record ManagementProperties(
                                 message = "a host name, or *. and a name, without a port")
                         String>
                 allowedHosts) {
-
-    /** The shortest permitted token, in characters. */
-    public static final int MIN_TOKEN_LENGTH = 16;
-
-    /** The longest permitted token, in characters. */
-    public static final int MAX_TOKEN_LENGTH = 1024;
 
     /** Copies the map and the list. */
     public ManagementProperties {

@@ -6,6 +6,7 @@ import io.netty.handler.codec.http.DefaultHttpHeaders;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpMethod;
 import java.util.List;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -172,6 +173,6 @@ class CompressionRuleTest {
         "text/h*, false"
     })
     void knowsValidPatterns(String type, boolean isValid) {
-        assertThat(MediaTypes.isValid(type)).isEqualTo(isValid);
+        assertThat(Pattern.matches(MediaTypes.FORM, type)).isEqualTo(isValid);
     }
 }

@@ -34,7 +34,7 @@ public final class ConfigurationDifference {
         /** {@code weir.backends.orders.deadline: 800ms -> 1s}. */
         @Override
         public String toString() {
-            return path + ": " + orDefault(before) + " -> " + orDefault(after);
+            return ConfigurationProblem.escaped(path + ": " + orDefault(before) + " -> " + orDefault(after));
         }
 
         private static String orDefault(@Nullable String value) {

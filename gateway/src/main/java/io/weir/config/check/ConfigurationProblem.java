@@ -1,6 +1,7 @@
 package io.weir.config.check;
 
 import java.util.Comparator;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.springframework.util.PlaceholderResolutionException;
 
@@ -25,6 +26,7 @@ public record ConfigurationProblem(
 
     private static final String PLACEHOLDER = "the placeholder";
     private static final String WITHOUT_VALUE = " has no value";
+    private static final Pattern CONTROL = Pattern.compile("\\p{Cc}");
     private static final int LONGEST_VALUE = 120;
     private static final Comparator<ConfigurationProblem> ORDER = Comparator.comparing(ConfigurationProblem::location)
             .thenComparing(ConfigurationProblem::path)
@@ -78,9 +80,23 @@ public record ConfigurationProblem(
         return ORDER.compare(this, other);
     }
 
-    /** {@code gateway.yml:7: weir.backends.orders.deadline: 0ms (expected: 1ms to 10m)}. */
+    /** A text without control characters, which could hide or forge lines in a terminal. */
+    static String escaped(String text) {
+        return CONTROL.matcher(text)
+                .replaceAll(character -> "\\\\u%04x"
+                        .formatted((int) character.group().charAt(0)));
+    }
+
+    /**
+     * {@code gateway.yml:7: weir.backends.orders.deadline: 0ms (expected: 1ms to 10m)}; control characters
+     * are escaped.
+     */
     @Override
     public String toString() {
+        return escaped(text());
+    }
+
+    private String text() {
         String hint = nearest == null ? "" : "; did you mean " + nearest + '?';
         if (path.isEmpty()) {
             return location + ": " + why + hint;

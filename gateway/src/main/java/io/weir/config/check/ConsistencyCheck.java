@@ -38,9 +38,6 @@ final class ConsistencyCheck {
     private static final Set<String> GATEWAY_FIELDS =
             Set.of("content-length", "transfer-encoding", "connection", "keep-alive", "upgrade", "te", "trailer");
 
-    private static final String NO_CONTROL_CHARACTERS = "text without control characters";
-    private static final int DELETE = 0x7f;
-
     private static final Set<Integer> WITHOUT_BODY = Set.of(204, 205, 304);
     /** No fallback is possible: there is no route yet, or the caller has disconnected. */
     private static final Set<Reason> WITHOUT_FALLBACK =
@@ -319,10 +316,6 @@ final class ConsistencyCheck {
                                 && !String.valueOf(body.value()).isEmpty())
                         .ifPresent(status ->
                                 report(body, "nothing, since an answer with status " + status + " has no body")));
-        validValues
-                .explicit(answer + ".content-type")
-                .filter(entry -> hasControlCharacter(entry.value()))
-                .ifPresent(entry -> report(entry, NO_CONTROL_CHARACTERS));
         validValues.names(answer + ".headers").forEach((header, location) -> checkHeader(answer, header, location));
     }
 
@@ -336,16 +329,7 @@ final class ConsistencyCheck {
                     location, path, null, "use " + answer.substring(answer.lastIndexOf('.') + 1) + ".content-type"));
         } else if (GATEWAY_FIELDS.contains(lower)) {
             problems.accept(ConfigurationProblem.of(location, path, null, "the gateway sets this field"));
-        } else {
-            validValues
-                    .get(path)
-                    .filter(entry -> hasControlCharacter(entry.value()))
-                    .ifPresent(entry -> report(entry, NO_CONTROL_CHARACTERS));
         }
-    }
-
-    private static boolean hasControlCharacter(Object value) {
-        return String.valueOf(value).chars().anyMatch(c -> (c < ' ' && c != '\t') || c == DELETE);
     }
 
     private void checkReasons(Entry list) {

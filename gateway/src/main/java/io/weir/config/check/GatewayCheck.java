@@ -6,7 +6,6 @@ import io.weir.config.check.RawTree.Setting;
 import io.weir.config.check.ValidValues.Entry;
 import io.weir.edge.ProxyProtocol;
 import io.weir.management.ManagementPort;
-import io.weir.management.ManagementProperties;
 import java.net.InetAddress;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -207,27 +206,15 @@ final class GatewayCheck {
     }
 
     /**
-     * Reports an operator's token of a wrong length, a token that no request can send, such as one with the
-     * line feed of its file, and two equal tokens: the audit would name either.
+     * Reports a token that no request can send, such as one with the line feed of its file, and two equal
+     * tokens: the audit would name either.
      */
     private void checkTokens() {
         List<Entry> tokens = new ArrayList<>();
         validValues.explicit(TOKEN).ifPresent(tokens::add);
         validValues.explicit(READ_ONLY_TOKEN).ifPresent(tokens::add);
         for (String name : validValues.names(OPERATORS).keySet()) {
-            validValues.explicit(OPERATORS + '.' + name).ifPresent(token -> {
-                int length = String.valueOf(token.value()).length();
-                if (length < ManagementProperties.MIN_TOKEN_LENGTH || length > ManagementProperties.MAX_TOKEN_LENGTH) {
-                    problems.accept(ConfigurationProblem.expected(
-                            token.location(),
-                            token.path(),
-                            token.text(),
-                            ManagementProperties.MIN_TOKEN_LENGTH + " to " + ManagementProperties.MAX_TOKEN_LENGTH
-                                    + " characters"));
-                } else {
-                    tokens.add(token);
-                }
-            });
+            validValues.explicit(OPERATORS + '.' + name).ifPresent(tokens::add);
         }
         Map<Object, Entry> byValue = new HashMap<>();
         for (Entry token : tokens) {

@@ -130,7 +130,7 @@ final class PropertiesCheck {
                     checkGroup(path, group, nodes, location);
                 }
             }
-            case MapSchema map -> checkMap(path, map, nodes);
+            case MapSchema map -> checkMap(path, property, map, nodes);
             case ListSchema list -> checkList(path, property, list, nodes, location);
             case GroupListSchema list -> checkGroupList(path, list, nodes);
             case ValueSchema value -> checkValue(path, property, value, nodes, location);
@@ -139,7 +139,7 @@ final class PropertiesCheck {
 
     // ---------------------------------------------------------------- user-defined names
 
-    private void checkMap(String path, MapSchema map, List<RawTree> nodes) {
+    private void checkMap(String path, Property property, MapSchema map, List<RawTree> nodes) {
         Map<String, List<RawTree>> byName = new LinkedHashMap<>();
         nodes.stream()
                 .flatMap(node -> node.settings().stream())
@@ -174,7 +174,7 @@ final class PropertiesCheck {
             String child = path + '.' + name;
             switch (map.element()) {
                 case GroupSchema group -> checkGroup(child, group, nodesOfName, location);
-                case ValueSchema value -> checkValue(child, null, value, nodesOfName, location);
+                case ValueSchema value -> checkValue(child, property, value, nodesOfName, location);
                 default -> throw new IllegalStateException("a map of " + map.element());
             }
         });
@@ -261,26 +261,28 @@ final class PropertiesCheck {
         return value.isPresent();
     }
 
+    /** Checks the value of a property, or one of the values of a map. */
     private void checkValue(
-            String path, @Nullable Property property, ValueSchema value, List<RawTree> nodes, SourceLocation location) {
+            String path, Property property, ValueSchema value, List<RawTree> nodes, SourceLocation location) {
+        boolean isOfMap = property.schema() instanceof MapSchema;
         reportChildren(nodes, value);
         reportDuplicates(nodes);
         Setting setting = effective(path, nodes).orElse(null);
         if (setting != null) {
             // Text may be empty if it has a default, or a user-defined name such as that of a header.
-            boolean text = value.type() == String.class && (property == null || property.defaults() != null);
+            boolean text = value.type() == String.class && (isOfMap || property.defaults() != null);
             convertOrReport(value, setting, setting.text(), text)
-                    .filter(converted ->
-                            property == null || isAllowed(property, converted, value, setting, setting.text()))
+                    .filter(converted -> isAllowed(
+                            property, isOfMap ? Map.of(path, converted) : converted, value, setting, setting.text()))
                     .ifPresent(converted -> validValues.put(
                             path, new Entry(converted, setting.location(), setting.path(), setting.text())));
-        } else if (property != null && property.isRequired()) {
+        } else if (property.isRequired()) {
             problems.accept(ConfigurationProblem.of(
                     location,
                     path,
                     null,
                     "missing; expected: " + value.expected().typeAndRange()));
-        } else if (property != null && property.defaults() != null) {
+        } else if (!isOfMap && property.defaults() != null) {
             validValues.put(
                     path,
                     new Entry(convertDefault(value, String.join(",", property.defaults())), location, path, null));
