@@ -213,12 +213,7 @@ final class BackendsCheck {
         if (isClearText) {
             report(bundle, "an https backend, because an SSL bundle is configured");
         } else if (!bundles.contains(String.valueOf(bundle.value()))) {
-            problems.accept(new ConfigurationProblem(
-                    bundle.location(),
-                    bundle.path(),
-                    bundle.text(),
-                    UNKNOWN_BUNDLE,
-                    PropertyNames.nearest(String.valueOf(bundle.value()), bundles)));
+            problems.accept(bundle.problem(bundle.text(), UNKNOWN_BUNDLE, PropertyNames.nearest(String.valueOf(bundle.value()), bundles)));
         }
     }
 
@@ -229,14 +224,10 @@ final class BackendsCheck {
                 .forEach(instance -> backends.stream()
                         .filter(backend ->
                                 PropertyNames.uniform(backend).equals(PropertyNames.uniform(instance.name())))
-                        .forEach(backend -> problems.accept(ConfigurationProblem.of(
-                                instance.location(),
-                                instance.path(),
-                                null,
-                                "without effect on a Weir backend; use " + equivalent.formatted(backend)))));
+                        .forEach(backend -> problems.accept(instance.problem("without effect on a Weir backend; use " + equivalent.formatted(backend)))));
     }
 
     private void report(Entry entry, String expected) {
-        problems.accept(ConfigurationProblem.expected(entry.location(), entry.path(), entry.text(), expected));
+        problems.accept(entry.expected(expected));
     }
 }

@@ -96,8 +96,7 @@ final class CertificatesCheck {
         }
         if (RawTree.find(List.of(server), BUNDLE).isEmpty()) {
             if (settings(server, MATERIAL).isEmpty()) {
-                problems.accept(ConfigurationProblem.expected(
-                        server.location(), server.path(), null, "also bundle, certificate or key-store"));
+                problems.accept(server.expected("also bundle, certificate or key-store"));
                 return;
             }
             check(server, () -> WebServerSslBundle.get(bound(server, Ssl.class)));
@@ -110,12 +109,7 @@ final class CertificatesCheck {
                 .map(RawTree::name)
                 .toList();
         if (!isUnresolved(setting) && !names.contains(text(setting))) {
-            problems.accept(new ConfigurationProblem(
-                    setting.location(),
-                    setting.path(),
-                    setting.text(),
-                    BackendsCheck.UNKNOWN_BUNDLE,
-                    PropertyNames.nearest(text(setting), names)));
+            problems.accept(setting.problem(setting.text(), BackendsCheck.UNKNOWN_BUNDLE, PropertyNames.nearest(text(setting), names)));
         }
     }
 
@@ -136,15 +130,14 @@ final class CertificatesCheck {
                 }
             }
         } catch (BindException e) {
-            problems.accept(ConfigurationProblem.of(node.location(), node.path(), null, SpringErrorText.of(e)));
+            problems.accept(node.problem(SpringErrorText.of(e)));
         } catch (RuntimeException e) {
             if (files.size() == 1
                     && STORE.equals(CONTENTS.get(lastElement(files.getFirst().path())))) {
                 report(files.getFirst(), cause(e) + "; expected: " + STORE);
                 return;
             }
-            problems.accept(ConfigurationProblem.expected(
-                    node.location(), node.path(), null, "certificates and keys that can be read: " + cause(e)));
+            problems.accept(node.expected("certificates and keys that can be read: " + cause(e)));
         }
     }
 
@@ -208,7 +201,7 @@ final class CertificatesCheck {
     }
 
     private boolean report(Setting setting, String why) {
-        problems.accept(ConfigurationProblem.of(setting.location(), setting.path(), null, why));
+        problems.accept(setting.problem(null, why));
         return true;
     }
 

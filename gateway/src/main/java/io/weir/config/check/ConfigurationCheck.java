@@ -122,8 +122,7 @@ public final class ConfigurationCheck {
                             && !child.name().equals(PropertyNames.withoutIgnoredCharacters(child.name()))
                             && PropertyNames.uniform(PropertyNames.withoutIgnoredCharacters(child.name()))
                                     .equals(element))
-                    .forEach(child -> problems.add(new ConfigurationProblem(
-                            child.location(), child.path(), null, "unknown property", element)));
+                    .forEach(child -> problems.add(child.problem(null, "unknown property", element)));
             nodes = RawTree.find(nodes, element);
         }
     }

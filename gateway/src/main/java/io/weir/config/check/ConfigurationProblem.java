@@ -55,11 +55,11 @@ public record ConfigurationProblem(
      * be secret.
      */
     static ConfigurationProblem unresolved(
-            SourceLocation location, String path, String text, IllegalArgumentException unresolved) {
+            Place place, String text, IllegalArgumentException unresolved) {
         String which = unresolved instanceof PlaceholderResolutionException one
                 ? PLACEHOLDER + ' ' + one.getPlaceholder()
                 : PLACEHOLDER;
-        return of(location, path, text, which + WITHOUT_VALUE);
+        return place.problem(text, which + WITHOUT_VALUE);
     }
 
     /** Whether another environment may have what is missing: a placeholder's value, or a file of TLS. */

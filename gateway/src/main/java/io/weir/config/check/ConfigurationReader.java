@@ -1,8 +1,5 @@
 package io.weir.config.check;
 
-import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -49,7 +46,9 @@ public final class ConfigurationReader implements Supplier<ConfigurationSnapshot
         List<ConfigurationProblem> unreadable = NamedFiles.locations(running)
                 .filter(location -> !NamedFiles.isOptional(location))
                 .map(NamedFiles::toPath)
-                .flatMap(file -> unreadable(file).stream())
+                .flatMap(file -> Optional.ofNullable(NamedFiles.unreadable(file))
+                        .map(why -> NamedFiles.problem(file, why))
+                        .stream())
                 .toList();
         if (!unreadable.isEmpty()) {
             return new ConfigurationSnapshot(ConfigurationSources.of(running), unreadable);
@@ -70,20 +69,5 @@ public final class ConfigurationReader implements Supplier<ConfigurationSnapshot
             }
         }
         return LoadedConfiguration.load(own, arguments);
-    }
-
-    private static Optional<ConfigurationProblem> unreadable(Path file) {
-        try {
-            String error = !Files.exists(file)
-                    ? "no such file"
-                    : !Files.isRegularFile(file)
-                            ? "not a file"
-                            : !Files.isReadable(file) ? "not readable" : NamedFiles.isEmpty(file) ? "empty" : null;
-            return Optional.ofNullable(error)
-                    .map(why -> ConfigurationProblem.of(SourceLocation.inFile(file.toString(), 0), "", null, why));
-        } catch (IOException e) {
-            return Optional.of(
-                    ConfigurationProblem.of(SourceLocation.inFile(file.toString(), 0), "", null, "not readable: " + e));
-        }
     }
 }

@@ -150,11 +150,7 @@ final class ConsistencyCheck {
             for (String bound : List.of("min", "max", "initial")) {
                 validValues
                         .explicit(limit + '.' + bound)
-                        .ifPresent(entry -> problems.accept(ConfigurationProblem.of(
-                                entry.location(),
-                                entry.path(),
-                                entry.text(),
-                                "without effect beside max-concurrent-calls: " + calls.value()
+                        .ifPresent(entry -> problems.accept(entry.problem("without effect beside max-concurrent-calls: " + calls.value()
                                         + "; it bounds max-concurrent-calls: auto")));
             }
         }
@@ -282,12 +278,7 @@ final class ConsistencyCheck {
             if (name.equals(routesBackend)) {
                 report(backend, "another backend than the route's own");
             } else if (!backends.contains(name)) {
-                problems.accept(new ConfigurationProblem(
-                        backend.location(),
-                        backend.path(),
-                        backend.text(),
-                        "unknown backend",
-                        PropertyNames.nearest(name, backends)));
+                problems.accept(backend.problem(backend.text(), "unknown backend", PropertyNames.nearest(name, backends)));
             }
             for (String part : List.of("status", "content-type", "body")) {
                 validValues
@@ -336,8 +327,7 @@ final class ConsistencyCheck {
         if (list.value() instanceof List<?> reasons) {
             WITHOUT_FALLBACK.stream()
                     .filter(reasons::contains)
-                    .forEach(reason -> problems.accept(ConfigurationProblem.of(
-                            list.location(), list.path(), reason.word(), "no fallback is possible for this reason")));
+                    .forEach(reason -> problems.accept(list.problem(reason.word(), "no fallback is possible for this reason")));
         }
     }
 
@@ -371,6 +361,6 @@ final class ConsistencyCheck {
     }
 
     private void report(Entry entry, String expected) {
-        problems.accept(ConfigurationProblem.expected(entry.location(), entry.path(), entry.text(), expected));
+        problems.accept(entry.expected(expected));
     }
 }

@@ -219,7 +219,7 @@ final class DefinitionsCheck {
             if (child.isIndex()) {
                 definition(child).ifPresent(definitions::add);
             } else {
-                problems.accept(ConfigurationProblem.expected(child.location(), child.path(), null, "a list"));
+                problems.accept(child.expected("a list"));
             }
         });
         return definitions;
@@ -242,12 +242,7 @@ final class DefinitionsCheck {
     private Optional<Definition> bindExpanded(RawTree node) {
         node.children()
                 .filter(child -> !PROPERTIES.contains(child.name()))
-                .forEach(child -> problems.accept(new ConfigurationProblem(
-                        child.location(),
-                        child.path(),
-                        null,
-                        "unknown property",
-                        PropertyNames.nearest(child.name(), PROPERTIES))));
+                .forEach(child -> problems.accept(child.problem(null, "unknown property", PropertyNames.nearest(child.name(), PROPERTIES))));
         FilterDefinition bound = binder.bind(
                         ConfigurationPropertyName.adapt(node.path(), '.'), Bindable.of(FilterDefinition.class))
                 .orElseGet(FilterDefinition::new);

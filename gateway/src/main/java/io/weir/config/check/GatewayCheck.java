@@ -104,7 +104,7 @@ final class GatewayCheck {
                 .flatMap(leaf -> RawTree.effective(List.of(leaf)).stream())
                 .filter(setting -> unresolved(setting).isEmpty() && !isLogLevel(setting))
                 .forEach(setting -> problems.accept(
-                        ConfigurationProblem.expected(setting.location(), setting.path(), setting.text(), LOG_LEVELS)));
+                        setting.expected(LOG_LEVELS)));
     }
 
     private boolean isLogLevel(Setting setting) {
@@ -138,11 +138,7 @@ final class GatewayCheck {
     private void checkAtMost(String path, @Nullable Duration limit, String limitName) {
         Entry entry = validValues.get(path).orElse(null);
         if (entry != null && limit != null && ((Duration) entry.value()).compareTo(limit) > 0) {
-            problems.accept(ConfigurationProblem.expected(
-                    entry.location(),
-                    entry.path(),
-                    ((Duration) entry.value()).toMillis() + "ms",
-                    "at most " + limitName + ", " + limit.toMillis() + "ms"));
+            problems.accept(entry.expected(((Duration) entry.value()).toMillis() + "ms", "at most " + limitName + ", " + limit.toMillis() + "ms"));
         }
     }
 
@@ -152,11 +148,7 @@ final class GatewayCheck {
             try {
                 Duration period = DurationStyle.detectAndParse(environment.resolvePlaceholders(setting.text()));
                 if (period.compareTo(ReloadProperties.MIN_CERTIFICATE_PERIOD) < 0) {
-                    problems.accept(ConfigurationProblem.expected(
-                            setting.location(),
-                            setting.path(),
-                            setting.text(),
-                            "at least " + ReloadProperties.MIN_CERTIFICATE_PERIOD.toMillis() + "ms"));
+                    problems.accept(setting.expected("at least " + ReloadProperties.MIN_CERTIFICATE_PERIOD.toMillis() + "ms"));
                 }
             } catch (IllegalArgumentException e) {
                 // Reported by check() or by Spring Boot.
@@ -190,11 +182,7 @@ final class GatewayCheck {
         validValues
                 .explicit(PROXY_PROTOCOL)
                 .filter(entry -> entry.value() != ProxyProtocol.OFF && !hasProxies)
-                .ifPresent(entry -> problems.accept(ConfigurationProblem.expected(
-                        entry.location(),
-                        entry.path(),
-                        entry.text(),
-                        "also " + NetworksCheck.TRUSTED_PROXIES + ", the balancers that send the header")));
+                .ifPresent(entry -> problems.accept(entry.expected("also " + NetworksCheck.TRUSTED_PROXIES + ", the balancers that send the header")));
     }
 
     private void checkDnsServer(Entry server) {
@@ -219,16 +207,11 @@ final class GatewayCheck {
         Map<Object, Entry> byValue = new HashMap<>();
         for (Entry token : tokens) {
             if (!canBeSent(String.valueOf(token.value()))) {
-                problems.accept(ConfigurationProblem.expected(
-                        token.location(),
-                        token.path(),
-                        token.text(),
-                        "a text without control characters, and without white space at its ends"));
+                problems.accept(token.expected("a text without control characters, and without white space at its ends"));
             }
             Entry same = byValue.putIfAbsent(token.value(), token);
             if (same != null) {
-                problems.accept(ConfigurationProblem.expected(
-                        token.location(), token.path(), token.text(), "another token than that of " + same.path()));
+                problems.accept(token.expected("another token than that of " + same.path()));
             }
         }
     }
@@ -271,8 +254,7 @@ final class GatewayCheck {
         convert(property, Integer.class)
                 .filter(port -> port < lowest || port > MAX_PORT)
                 .flatMap(port -> RawTree.effective(RawTree.at(root, property)))
-                .ifPresent(setting -> problems.accept(ConfigurationProblem.expected(
-                        setting.location(), setting.path(), setting.text(), "a port, " + lowest + " to " + MAX_PORT)));
+                .ifPresent(setting -> problems.accept(setting.expected("a port, " + lowest + " to " + MAX_PORT)));
     }
 
     private Optional<ConfigurationProblem> unresolved(Setting setting) {
@@ -280,7 +262,7 @@ final class GatewayCheck {
             environment.resolveRequiredPlaceholders(setting.text());
             return Optional.empty();
         } catch (IllegalArgumentException e) {
-            return Optional.of(ConfigurationProblem.unresolved(setting.location(), setting.path(), setting.text(), e));
+            return Optional.of(ConfigurationProblem.unresolved(setting, setting.text(), e));
         }
     }
 
@@ -305,11 +287,7 @@ final class GatewayCheck {
             // Reported by check().
             return false;
         }
-        problems.accept(ConfigurationProblem.expected(
-                setting.location(),
-                setting.path(),
-                setting.text(),
-                property.endsWith("address") ? "an address of this machine" : "a port"));
+        problems.accept(setting.expected(property.endsWith("address") ? "an address of this machine" : "a port"));
         return false;
     }
 

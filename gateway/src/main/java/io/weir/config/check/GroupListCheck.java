@@ -28,14 +28,13 @@ final class GroupListCheck {
         for (RawTree node : nodes) {
             node.settings().stream()
                     .filter(setting -> !setting.text().isEmpty())
-                    .forEach(setting -> problems.accept(ConfigurationProblem.expected(
-                            setting.location(), setting.path(), setting.text(), expected)));
+                    .forEach(setting -> problems.accept(setting.expected(expected)));
             node.children().forEach(child -> {
                 if (child.isIndex()) {
                     byIndex.computeIfAbsent(Integer.valueOf(child.name()), any -> new ArrayList<>())
                             .add(child);
                 } else {
-                    problems.accept(ConfigurationProblem.expected(child.location(), child.path(), null, expected));
+                    problems.accept(child.expected(expected));
                 }
             });
         }
@@ -59,7 +58,7 @@ final class GroupListCheck {
 
     private static SortedMap<Integer, List<RawTree>> refused(
             RawTree at, String why, Consumer<ConfigurationProblem> problems) {
-        problems.accept(ConfigurationProblem.of(at.location(), at.path(), null, why));
+        problems.accept(at.problem(why));
         return new TreeMap<>();
     }
 

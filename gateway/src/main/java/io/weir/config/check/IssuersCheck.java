@@ -130,12 +130,7 @@ final class IssuersCheck {
         for (Object one : names) {
             String name = String.valueOf(one);
             if (!issuers.contains(name)) {
-                problems.accept(new ConfigurationProblem(
-                        named.location(),
-                        named.path(),
-                        name,
-                        "unknown issuer; expected: a name of " + ISSUERS,
-                        PropertyNames.nearest(name, issuers)));
+                problems.accept(named.problem(name, "unknown issuer; expected: a name of " + ISSUERS, PropertyNames.nearest(name, issuers)));
             }
         }
         Entry certificate =
@@ -182,8 +177,7 @@ final class IssuersCheck {
             try {
                 CertificatePattern.parse(pattern);
             } catch (IllegalArgumentException e) {
-                problems.accept(ConfigurationProblem.expected(
-                        entry.location(), entry.path(), pattern, CertificatePattern.EXPECTED));
+                problems.accept(entry.expected(pattern, CertificatePattern.EXPECTED));
             }
         }
     }
@@ -194,6 +188,6 @@ final class IssuersCheck {
     }
 
     private void report(Entry entry, String expected) {
-        problems.accept(ConfigurationProblem.expected(entry.location(), entry.path(), entry.text(), expected));
+        problems.accept(entry.expected(expected));
     }
 }

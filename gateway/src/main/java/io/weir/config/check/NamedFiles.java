@@ -9,6 +9,7 @@ import java.util.Optional;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.springframework.core.env.Environment;
 
 /** The configuration files that the command line names. */
@@ -17,6 +18,7 @@ final class NamedFiles {
     /** Spring Boot's property that names files beside its own. */
     static final String PROPERTY = "spring.config.additional-location";
 
+    private static final String EMPTY = "empty";
     private static final String OPTIONAL = "optional:";
     private static final List<String> PROPERTIES = List.of("spring.config.location", PROPERTY);
 
@@ -57,7 +59,7 @@ final class NamedFiles {
     }
 
     /** Whether a file has no content; a start and a reload refuse it alike. */
-    static boolean isEmpty(Path file) throws IOException {
+    private static boolean isEmpty(Path file) throws IOException {
         long size = Files.size(file);
         return size == 0 || (size <= MAX_BLANK_BYTES && isBlank(Files.readAllBytes(file)));
     }
@@ -71,32 +73,33 @@ final class NamedFiles {
         return true;
     }
 
-    private static boolean isEmptyOrUnreadable(Path file) {
+    /** Why a file cannot be read; null: it can. */
+    static @Nullable String unreadable(Path file) {
         try {
-            return isEmpty(file);
+            return !Files.exists(file)
+                    ? "no such file"
+                    : !Files.isRegularFile(file)
+                            ? "not a file"
+                            : !Files.isReadable(file) ? "not readable" : isEmpty(file) ? EMPTY : null;
         } catch (IOException e) {
-            return true;
+            return "not readable: " + e;
         }
     }
 
-    /** The problem of an unreadable file. */
+    /** The problem of a file that is unreadable, or has a name that Spring Boot would not read as it is. */
     static Optional<ConfigurationProblem> problem(Path file) {
-        String why;
-        if (!Files.exists(file)) {
-            why = "no such file";
-        } else if (!Files.isRegularFile(file)) {
-            why = "not a file";
-        } else if (!Files.isReadable(file)) {
-            why = "not readable";
-        } else if (!SUPPORTED.matcher(file.toString().toLowerCase(Locale.ROOT)).matches()) {
-            why = "unsupported file type (expected: .yml, .yaml or .properties)";
-        } else if (SPECIAL_CHARACTERS.matcher(file.toString()).matches()) {
-            why = "unsupported file name (expected: none of , ; * ? # % [ ])";
-        } else if (isEmptyOrUnreadable(file)) {
-            why = "empty";
-        } else {
-            return Optional.empty();
+        String why = unreadable(file);
+        if (why == null || why.equals(EMPTY)) {
+            if (!SUPPORTED.matcher(file.toString().toLowerCase(Locale.ROOT)).matches()) {
+                why = "unsupported file type (expected: .yml, .yaml or .properties)";
+            } else if (SPECIAL_CHARACTERS.matcher(file.toString()).matches()) {
+                why = "unsupported file name (expected: none of , ; * ? # % [ ])";
+            }
         }
-        return Optional.of(ConfigurationProblem.of(SourceLocation.inFile(file.toString(), 0), "", null, why));
+        return Optional.ofNullable(why).map(reason -> problem(file, reason));
+    }
+
+    static ConfigurationProblem problem(Path file, String why) {
+        return ConfigurationProblem.of(SourceLocation.inFile(file.toString(), 0), "", null, why);
     }
 }

@@ -43,8 +43,7 @@ final class NetworksCheck {
     /** A group whose properties are all commented out would be ignored, and the route open to everybody. */
     private void checkAccess(RawTree group) {
         if (group.children().findAny().isEmpty()) {
-            problems.accept(ConfigurationProblem.expected(
-                    group.location(), group.path(), null, "allow or deny, or no group, which allows all addresses"));
+            problems.accept(group.expected("allow or deny, or no group, which allows all addresses"));
         }
     }
 
@@ -53,11 +52,7 @@ final class NetworksCheck {
         validValues
                 .explicit(path)
                 .filter(entry -> entry.value() instanceof List<?> networks && networks.isEmpty())
-                .ifPresent(entry -> problems.accept(ConfigurationProblem.expected(
-                        entry.location(),
-                        entry.path(),
-                        entry.text(),
-                        "at least one network, or no list, which allows all addresses")));
+                .ifPresent(entry -> problems.accept(entry.expected("at least one network, or no list, which allows all addresses")));
     }
 
     private void checkList(String path) {

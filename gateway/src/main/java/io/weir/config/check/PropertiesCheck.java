@@ -77,11 +77,7 @@ final class PropertiesCheck {
         for (RawTree node : nodes) {
             node.settings().stream()
                     .filter(setting -> !setting.text().isEmpty())
-                    .forEach(setting -> problems.accept(ConfigurationProblem.expected(
-                            setting.location(),
-                            setting.path(),
-                            setting.text(),
-                            "properties: " + String.join(", ", group.names()))));
+                    .forEach(setting -> problems.accept(setting.expected("properties: " + String.join(", ", group.names()))));
             node.children().filter(child -> !isKnown(child, group)).forEach(child -> reportUnknown(child, group));
         }
         for (Property property : group.properties()) {
@@ -110,7 +106,7 @@ final class PropertiesCheck {
                     .orElse(null);
         }
         @Nullable
-        String value = RawTree.effective(List.of(child)).map(Setting::text).orElse(null);
+        String value = child.value();
         String why = "unknown property";
         if (child.isIndex()) {
             why = "expected: properties, not a list";
@@ -118,7 +114,7 @@ final class PropertiesCheck {
                 && (child.name().equals("true") || child.name().equals("false"))) {
             why = "YAML reads the key (on, off, yes, no) as " + child.name() + "; put it in quotes";
         }
-        problems.accept(new ConfigurationProblem(child.location(), child.path(), value, why, nearest));
+        problems.accept(child.problem(value, why, nearest));
     }
 
     private void checkProperty(String path, Property property, List<RawTree> nodes, SourceLocation around) {
@@ -144,8 +140,7 @@ final class PropertiesCheck {
         nodes.stream()
                 .flatMap(node -> node.settings().stream())
                 .filter(setting -> !setting.text().isEmpty())
-                .forEach(setting -> problems.accept(ConfigurationProblem.expected(
-                        setting.location(), setting.path(), setting.text(), "names with properties of their own")));
+                .forEach(setting -> problems.accept(setting.expected("names with properties of their own")));
         for (boolean variables : List.of(false, true)) {
             for (RawTree node : nodes) {
                 // A node without children is its own leaf.
@@ -196,11 +191,7 @@ final class PropertiesCheck {
         String name = child.path().substring(parent.path().length() + 1);
         String read = PropertyNames.withoutIgnoredCharacters(name);
         if (!read.equals(name)) {
-            problems.accept(ConfigurationProblem.of(
-                    child.location(),
-                    child.path(),
-                    null,
-                    "Spring Boot reads the name as " + read + "; write \"[" + name + "]\""));
+            problems.accept(child.problem("Spring Boot reads the name as " + read + "; write \"[" + name + "]\""));
         }
         return name;
     }
@@ -215,11 +206,7 @@ final class PropertiesCheck {
                 .filter(element ->
                         !element.isIndex() || element.children().findAny().isPresent())
                 .filter(element -> !element.isEnvironmentOnly())
-                .forEach(element -> problems.accept(ConfigurationProblem.expected(
-                        element.location(),
-                        element.path(),
-                        null,
-                        "a list of values, each " + list.element().expected().typeAndRange())));
+                .forEach(element -> problems.accept(element.expected("a list of values, each " + list.element().expected().typeAndRange())));
         int first = elements.stream()
                 .flatMap(element -> element.settings().stream())
                 .mapToInt(Setting::precedence)
@@ -295,11 +282,7 @@ final class PropertiesCheck {
                 .flatMap(RawTree::children)
                 .filter(child -> !child.isEnvironmentOnly())
                 .limit(1)
-                .forEach(child -> problems.accept(ConfigurationProblem.expected(
-                        child.location(),
-                        child.path(),
-                        RawTree.effective(List.of(child)).map(Setting::text).orElse(null),
-                        "a single value, " + value.expected().typeAndRange())));
+                .forEach(child -> problems.accept(child.expected(child.value(), "a single value, " + value.expected().typeAndRange())));
     }
 
     /** Reports two spellings of one property in one file, because their precedence would be arbitrary. */
@@ -309,11 +292,7 @@ final class PropertiesCheck {
             for (Setting setting : node.settings()) {
                 Setting other = first.putIfAbsent(setting.precedence(), setting);
                 if (other != null && !other.path().equals(setting.path())) {
-                    problems.accept(ConfigurationProblem.of(
-                            setting.location(),
-                            setting.path(),
-                            setting.text(),
-                            "duplicate of " + other.path() + " in " + other.location()));
+                    problems.accept(setting.problem("duplicate of " + other.path() + " in " + other.location()));
                 }
             }
         }
@@ -333,7 +312,7 @@ final class PropertiesCheck {
         try {
             resolved = environment.resolveRequiredPlaceholders(text);
         } catch (IllegalArgumentException e) {
-            problems.accept(ConfigurationProblem.unresolved(setting.location(), setting.path(), text, e));
+            problems.accept(ConfigurationProblem.unresolved(setting, text, e));
             return Optional.empty();
         }
         boolean empty = resolved.isBlank() && !mayBeEmpty;
@@ -345,13 +324,8 @@ final class PropertiesCheck {
             }
         }
         List<String> words = value.expected().choices();
-        problems.accept(new ConfigurationProblem(
-                setting.location(),
-                setting.path(),
-                empty ? null : displayText(text, resolved),
-                (empty ? "empty; expected: " : isDurationWithoutUnit(value, resolved) ? NEEDS_UNIT : "expected: ")
-                        + value.expected().typeAndRange(),
-                empty ? null : PropertyNames.nearest(resolved, words)));
+        problems.accept(setting.problem(empty ? null : displayText(text, resolved), (empty ? "empty; expected: " : isDurationWithoutUnit(value, resolved) ? NEEDS_UNIT : "expected: ")
+                        + value.expected().typeAndRange(), empty ? null : PropertyNames.nearest(resolved, words)));
         return Optional.empty();
     }
 
@@ -361,11 +335,7 @@ final class PropertiesCheck {
                 .isEmpty()) {
             return true;
         }
-        problems.accept(ConfigurationProblem.expected(
-                setting.location(),
-                setting.path(),
-                displayText(text, environment.resolvePlaceholders(text)),
-                schema.expected().rangeOrType()));
+        problems.accept(setting.expected(displayText(text, environment.resolvePlaceholders(text)), schema.expected().rangeOrType()));
         return false;
     }
 

@@ -11,7 +11,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** A node in the tree of all property names in all sources, independent of their meaning. */
-final class RawTree {
+final class RawTree implements Place {
 
     /**
      * A property in a source.
@@ -27,9 +27,11 @@ final class RawTree {
             SourceLocation location,
             int precedence,
             @Nullable YamlFile yaml,
-            boolean isEnvironmentVariable) {
+            boolean isEnvironmentVariable)
+            implements Place {
 
-        String text() {
+        @Override
+        public String text() {
             return String.valueOf(value);
         }
     }
@@ -95,7 +97,8 @@ final class RawTree {
         return children.computeIfAbsent(shown, any -> new RawTree(childPath, element, bracket));
     }
 
-    String path() {
+    @Override
+    public String path() {
         return path;
     }
 
@@ -125,6 +128,12 @@ final class RawTree {
         return settings;
     }
 
+    /** The text of the setting of this node with the highest precedence; null if there is none. */
+    @Nullable
+    String value() {
+        return effective(List.of(this)).map(Setting::text).orElse(null);
+    }
+
     /** The settings of this node and its descendants. */
     Stream<Setting> allSettings() {
         return Stream.concat(settings.stream(), children().flatMap(RawTree::allSettings));
@@ -143,7 +152,8 @@ final class RawTree {
     }
 
     /** The location of this name; in a YAML file, the line of its key. */
-    SourceLocation location() {
+    @Override
+    public SourceLocation location() {
         return location(any -> true);
     }
 

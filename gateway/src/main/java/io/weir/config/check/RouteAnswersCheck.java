@@ -64,12 +64,11 @@ final class RouteAnswersCheck {
     private void checkCors(String path, RawTree cors) {
         String origins = path + ".allowed-origins";
         if (isMissing(cors, "allowed-origins") && isMissing(cors, "allowed-origin-patterns")) {
-            problems.accept(ConfigurationProblem.expected(
-                    cors.location(), cors.path(), null, "allowed-origins or allowed-origin-patterns"));
+            problems.accept(cors.expected("allowed-origins or allowed-origin-patterns"));
         }
         if (!RawTree.at(root, GLOBAL_CORS + ".cors-configurations").isEmpty()) {
             problems.accept(
-                    ConfigurationProblem.of(cors.location(), cors.path(), null, "not together with " + GLOBAL_CORS));
+                    cors.problem("not together with " + GLOBAL_CORS));
         }
         validValues
                 .explicit(path + ".allow-credentials")
@@ -86,8 +85,7 @@ final class RouteAnswersCheck {
 
     private void checkLastGood(String route, RawTree lastGood) {
         if (validValues.value(route + ".mode", Mode.class).orElse(Mode.REQUEST) == Mode.STREAM) {
-            problems.accept(ConfigurationProblem.expected(
-                    lastGood.location(), lastGood.path(), null, "mode: request, since streams have no whole answers"));
+            problems.accept(lastGood.expected("mode: request, since streams have no whole answers"));
         }
     }
 
@@ -107,6 +105,6 @@ final class RouteAnswersCheck {
 
     /** Reports a value without its text, which the messages would mask as a secret. */
     private void report(Entry entry, String expected) {
-        problems.accept(ConfigurationProblem.expected(entry.location(), entry.path(), null, expected));
+        problems.accept(entry.expected(null, expected));
     }
 }

@@ -137,7 +137,7 @@ final class RoutesCheck {
     }
 
     private void report(Entry entry, String expected) {
-        problems.accept(ConfigurationProblem.expected(entry.location(), entry.path(), entry.text(), expected));
+        problems.accept(entry.expected(expected));
     }
 
     private void checkPreservedPath(String id, List<ValidDefinition> filters) {
@@ -147,21 +147,13 @@ final class RoutesCheck {
                 .ifPresent(entry -> filters.stream()
                         .map(filter -> filter.definition().name())
                         .filter(PATH_FILTERS::contains)
-                        .forEach(name -> problems.accept(ConfigurationProblem.expected(
-                                entry.location(),
-                                entry.path(),
-                                entry.text(),
-                                "false, because the filter " + name + " changes the path"))));
+                        .forEach(name -> problems.accept(entry.expected("false, because the filter " + name + " changes the path"))));
     }
 
     private void reportOtherPrefix(RawTree root, String prefix) {
         for (String property : List.of("routes", "default-filters")) {
             for (RawTree node : RawTree.at(root, prefix + '.' + property)) {
-                problems.accept(ConfigurationProblem.of(
-                        node.location(),
-                        node.path(),
-                        null,
-                        "not read by this version; expected: " + PREFIX + '.' + property));
+                problems.accept(node.problem("not read by this version; expected: " + PREFIX + '.' + property));
             }
         }
     }
@@ -173,7 +165,7 @@ final class RoutesCheck {
                 && PropertyNames.editDistance(PropertyNames.uniform(nearest), PropertyNames.uniform(child.name()))
                         <= MAX_MISSPELLING_DISTANCE) {
             problems.accept(
-                    new ConfigurationProblem(child.location(), child.path(), null, "unknown property", nearest));
+                    child.problem(null, "unknown property", nearest));
         }
     }
 
@@ -190,11 +182,11 @@ final class RoutesCheck {
             node.settings().stream()
                     .filter(setting -> !setting.text().isEmpty())
                     .forEach(setting -> problems.accept(
-                            ConfigurationProblem.expected(setting.location(), setting.path(), setting.text(), A_LIST)));
+                            setting.expected(A_LIST)));
             node.children()
                     .filter(child -> !child.isIndex())
                     .forEach(child -> problems.accept(
-                            ConfigurationProblem.expected(child.location(), child.path(), null, A_LIST)));
+                            child.expected(A_LIST)));
         }
         return nodes.stream()
                 .flatMap(RawTree::children)
@@ -205,21 +197,12 @@ final class RoutesCheck {
 
     private void checkRoute(RawTree node) {
         for (Setting setting : node.settings()) {
-            problems.accept(ConfigurationProblem.expected(
-                    setting.location(),
-                    setting.path(),
-                    setting.text(),
-                    "properties: " + String.join(", ", PROPERTIES)));
+            problems.accept(setting.expected("properties: " + String.join(", ", PROPERTIES)));
             return;
         }
         node.children()
                 .filter(child -> PROPERTIES.stream().noneMatch(name -> isNamed(child, name)))
-                .forEach(child -> problems.accept(new ConfigurationProblem(
-                        child.location(),
-                        child.path(),
-                        RawTree.effective(List.of(child)).map(Setting::text).orElse(null),
-                        "unknown property",
-                        PropertyNames.nearest(child.name(), PROPERTIES))));
+                .forEach(child -> problems.accept(child.problem(child.value(), "unknown property", PropertyNames.nearest(child.name(), PROPERTIES))));
         @Nullable String id = checkId(node);
         @Nullable String backend = checkUri(node);
         routes.add(new Route(id, backend, node.path(), node.location()));
@@ -275,8 +258,7 @@ final class RoutesCheck {
         String id = environment.resolvePlaceholders(setting.text());
         SourceLocation first = ids.putIfAbsent(id, setting.location());
         if (first != null) {
-            problems.accept(ConfigurationProblem.of(
-                    setting.location(), setting.path(), id, "also the id of the route in " + first));
+            problems.accept(setting.problem(id, "also the id of the route in " + first));
         }
         return id;
     }
@@ -293,30 +275,21 @@ final class RoutesCheck {
             try {
                 PropertiesCheck.convert(schema, environment.resolvePlaceholders(setting.text()));
             } catch (BindException e) {
-                problems.accept(ConfigurationProblem.expected(
-                        setting.location(),
-                        setting.path(),
-                        setting.text(),
-                        schema.expected().typeAndRange()));
+                problems.accept(setting.expected(schema.expected().typeAndRange()));
             }
         });
     }
 
     private void checkMetadata(RawTree node, String backend, String id) {
         for (RawTree cors : RawTree.find(RawTree.find(List.of(node), "metadata"), "cors")) {
-            problems.accept(ConfigurationProblem.of(
-                    cors.location(), cors.path(), null, "without effect; use weir.routes." + id + ".cors"));
+            problems.accept(cors.problem("without effect; use weir.routes." + id + ".cors"));
         }
         for (String timeout : TIMEOUTS) {
             for (RawTree metadata : RawTree.find(RawTree.find(List.of(node), "metadata"), timeout)) {
                 String equivalent = "connect-timeout".equals(timeout)
                         ? "weir.backends." + backend + ".connection.connect-timeout"
                         : "weir.routes." + id + ".deadline or weir.backends." + backend + ".deadline";
-                problems.accept(ConfigurationProblem.of(
-                        metadata.location(),
-                        metadata.path(),
-                        RawTree.effective(List.of(metadata)).map(Setting::text).orElse(null),
-                        "without effect on a backend:// route; use " + equivalent));
+                problems.accept(metadata.problem(metadata.value(), "without effect on a backend:// route; use " + equivalent));
             }
         }
     }
@@ -336,8 +309,7 @@ final class RoutesCheck {
         try {
             uri = new URI(text);
         } catch (URISyntaxException e) {
-            problems.accept(ConfigurationProblem.expected(
-                    setting.location(), setting.path(), text, "a URI, such as backend://<name>"));
+            problems.accept(setting.expected(text, "a URI, such as backend://<name>"));
             return null;
         }
         if (BACKEND_SCHEME.equals(uri.getScheme()) || LOAD_BALANCED.equals(uri.getScheme())) {
@@ -351,25 +323,16 @@ final class RoutesCheck {
         String authority = uri.getRawAuthority();
         String prefix = uri.getScheme() + "://";
         if (authority == null) {
-            problems.accept(ConfigurationProblem.expected(setting.location(), setting.path(), text, prefix + "<name>"));
+            problems.accept(setting.expected(text, prefix + "<name>"));
             return null;
         }
         String name = uri.getHost() != null ? uri.getHost() : authority;
         Set<String> backends = validValues.names("weir.backends").keySet();
         if (!text.equals(prefix + name)) {
-            problems.accept(ConfigurationProblem.expected(
-                    setting.location(),
-                    setting.path(),
-                    text,
-                    prefix + "<name>; a port belongs to weir.backends.<name>.uri, a path to filters"));
+            problems.accept(setting.expected(text, prefix + "<name>; a port belongs to weir.backends.<name>.uri, a path to filters"));
         } else if (!backends.contains(name)) {
             @Nullable String nearest = PropertyNames.nearest(name, backends);
-            problems.accept(new ConfigurationProblem(
-                    setting.location(),
-                    setting.path(),
-                    text,
-                    "unknown backend",
-                    nearest == null ? null : prefix + nearest));
+            problems.accept(setting.problem(text, "unknown backend", nearest == null ? null : prefix + nearest));
         }
         return name;
     }
@@ -392,6 +355,6 @@ final class RoutesCheck {
             why = "expected: backend://<name>";
             nearest = PropertyNames.nearest(scheme, List.of(BACKEND_SCHEME)) == null ? null : BACKEND_SCHEME + "://";
         }
-        problems.accept(new ConfigurationProblem(setting.location(), setting.path(), text, why, nearest));
+        problems.accept(setting.problem(text, why, nearest));
     }
 }

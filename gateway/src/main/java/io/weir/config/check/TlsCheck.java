@@ -105,17 +105,13 @@ final class TlsCheck {
         if (!HOST_NAME.matcher(name).matches()) {
             boolean isUpperCase =
                     HOST_NAME.matcher(name.toLowerCase(Locale.ROOT)).matches();
-            problems.accept(ConfigurationProblem.expected(
-                    setting.location(),
-                    setting.path(),
-                    setting.text(),
-                    isUpperCase
+            problems.accept(setting.expected(isUpperCase
                             ? "lower case, as in a handshake"
                             : "the name of one host, without a wildcard or port"));
         }
     }
 
     private void report(Entry entry, String expected) {
-        problems.accept(ConfigurationProblem.expected(entry.location(), entry.path(), entry.text(), expected));
+        problems.accept(entry.expected(expected));
     }
 }

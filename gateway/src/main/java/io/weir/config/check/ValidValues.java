@@ -22,7 +22,8 @@ final class ValidValues {
             Object value,
             SourceLocation location,
             String path,
-            @Nullable String text) {
+            @Nullable String text)
+            implements Place {
 
         boolean isExplicit() {
             return text != null;
