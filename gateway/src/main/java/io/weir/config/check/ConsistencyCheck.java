@@ -1,18 +1,36 @@
 package io.weir.config.check;
 
 import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig.SlidingWindowType;
+import io.weir.cluster.ClusterProperties;
+import io.weir.config.BackendProperties;
+import io.weir.config.RouteProperties;
+import io.weir.config.WeirProperties;
 import io.weir.config.check.RoutesCheck.Route;
+import io.weir.config.check.Section.Component;
 import io.weir.config.check.ValidValues.Entry;
+import io.weir.edge.EdgeProperties;
 import io.weir.engine.Mode;
+import io.weir.fallback.FallbackProperties;
+import io.weir.fallback.RouteAnswerProperties;
 import io.weir.health.CircuitBreakerProperties;
+import io.weir.health.HealthCheckProperties;
 import io.weir.health.HealthSettings;
 import io.weir.health.ProbeMode;
+import io.weir.health.RecoveryProperties;
+import io.weir.instance.ConnectionProperties;
 import io.weir.instance.UpstreamProtocol;
+import io.weir.limit.AdaptiveLimitProperties;
+import io.weir.limit.BulkheadProperties;
 import io.weir.limit.BulkheadScope;
 import io.weir.limit.DurationOrAuto;
+import io.weir.limit.FairnessProperties;
 import io.weir.limit.IntOrAuto;
 import io.weir.limit.TenantKey;
 import io.weir.outcome.Reason;
+import io.weir.ratelimit.RateLimitProperties;
+import io.weir.ratelimit.RedisProperties;
+import io.weir.ratelimit.SharedRateLimitProperties;
+import io.weir.retry.RetryProperties;
 import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
@@ -22,6 +40,7 @@ import java.util.Set;
 import java.util.function.Consumer;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.bind.BindException;
 import org.springframework.boot.context.properties.bind.Binder;
@@ -38,59 +57,64 @@ final class ConsistencyCheck {
     private static final Set<String> GATEWAY_FIELDS =
             Set.of("content-length", "transfer-encoding", "connection", "keep-alive", "upgrade", "te", "trailer");
 
+    private static final String DEADLINE = "the deadline";
+    private static final String NOT_BOTH = "a static answer or another backend, not both";
     private static final Set<Integer> WITHOUT_BODY = Set.of(204, 205, 304);
     /** No fallback is possible: there is no route yet, or the caller has disconnected. */
     private static final Set<Reason> WITHOUT_FALLBACK =
             Set.of(Reason.NO_ROUTE, Reason.MISDIRECTED, Reason.CLIENT_CLOSED);
 
     private final Environment environment;
-    private final ValidValues validValues;
+    private final Section<WeirProperties> weir;
     private final Consumer<ConfigurationProblem> problems;
 
     ConsistencyCheck(Environment environment, ValidValues validValues, Consumer<ConfigurationProblem> problems) {
         this.environment = environment;
-        this.validValues = validValues;
+        this.weir = Section.weir(validValues);
         this.problems = problems;
     }
 
     /** Checks backends, routes and the gateway as a whole. */
     void check(List<Route> routes) {
-        validValues
-                .explicit("weir.edge.priority-header")
+        weir.in(WeirProperties::edge)
+                .explicit(EdgeProperties::priorityHeader)
                 .filter(entry -> !hasTrustedProxies())
                 .ifPresent(entry -> report(
                         entry, "also weir.edge.trusted-proxies, since the field is used only from trusted proxies"));
-        validValues
-                .explicit("weir.rate-limit.redis.uri")
-                .ifPresent(uri -> checkRedis(uri, String.valueOf(uri.value())));
-        validValues.names("weir.backends").keySet().forEach(name -> {
-            checkBackend(name);
-            checkTenants(name, routes);
+        redis().explicit(RedisProperties::uri).ifPresent(uri -> checkRedis(uri, String.valueOf(uri.value())));
+        weir.each(WeirProperties::backends).forEach(backend -> {
+            checkBackend(backend.getValue());
+            checkTenants(backend.getKey(), backend.getValue(), routes);
         });
         Map<String, Route> byId = routes.stream()
                 .filter(route -> route.id() != null)
                 .collect(
                         Collectors.toMap(route -> String.valueOf(route.id()), route -> route, (first, again) -> first));
-        validValues.names("weir.routes").forEach((id, location) -> {
+        weir.names(WeirProperties::routes).forEach((id, location) -> {
+            Section<RouteProperties> section = weir.in(WeirProperties::routes, id);
             Route route = byId.get(id);
             if (route == null) {
                 @Nullable String nearest = PropertyNames.nearest(id, byId.keySet());
                 problems.accept(new ConfigurationProblem(
                         location,
-                        "weir.routes." + id,
+                        section.path(),
                         null,
                         "no route has this id",
                         nearest == null ? null : toYamlKey(nearest)));
             } else if (route.backend() == null) {
                 problems.accept(ConfigurationProblem.of(
                         location,
-                        "weir.routes." + id,
+                        section.path(),
                         null,
                         "without effect: the route in " + route.location() + " is not a backend:// route"));
             } else {
-                checkRoute("weir.routes." + id, route.backend());
+                checkRoute(section, route.backend());
             }
         });
+    }
+
+    private Section<RedisProperties> redis() {
+        return weir.in(WeirProperties::rateLimit).in(SharedRateLimitProperties::redis);
     }
 
     /** The id as a YAML key that Spring Boot does not change. */
@@ -99,9 +123,7 @@ final class ConsistencyCheck {
     }
 
     private void checkRedis(Entry uri, String text) {
-        boolean isCluster = validValues
-                .value("weir.rate-limit.redis.cluster", Boolean.class)
-                .orElse(false);
+        boolean isCluster = redis().value(RedisProperties::cluster).orElse(false);
         if (!isCluster && text.indexOf(',', text.lastIndexOf('@')) >= 0) {
             report(uri, "one host, or also weir.rate-limit.redis.cluster: true");
         } else if (isCluster && text.matches(".*/\\d+")) {
@@ -109,35 +131,48 @@ final class ConsistencyCheck {
         }
     }
 
-    private void checkBackend(String name) {
-        String backend = "weir.backends." + name;
-        String deadline = backend + ".deadline";
-        atMost(backend + ".bulkhead.max-wait-duration", deadline, "the deadline");
-        atMost(backend + ".circuit-breaker.slow-call-duration-threshold", deadline, "the deadline");
-        atMost(backend + ".circuit-breaker.stall-duration", deadline, "the deadline");
-        atMost(backend + ".health-check.timeout", backend + ".health-check.interval", "the interval");
-        atMost(backend + ".connection.connect-timeout", deadline, "the deadline");
-        atMost(backend + ".connection.max-idle", backend + ".connection.max-life", "max-life");
-        checkLimit(backend + ".bulkhead");
-        checkBreaker(backend);
+    private void checkBackend(Section<BackendProperties> backend) {
+        Section<BulkheadProperties> bulkhead = backend.in(BackendProperties::bulkhead);
+        Section<CircuitBreakerProperties> breaker = backend.in(BackendProperties::circuitBreaker);
+        Section<HealthCheckProperties> healthCheck = backend.in(BackendProperties::healthCheck);
+        Section<ConnectionProperties> connection = backend.in(BackendProperties::connection);
+        Optional<Entry> deadline = backend.get(BackendProperties::deadline);
+        atMost(bulkhead.explicit(BulkheadProperties::maxWaitDuration), deadline, DEADLINE);
+        atMost(breaker.explicit(CircuitBreakerProperties::slowCallDurationThreshold), deadline, DEADLINE);
+        atMost(breaker.explicit(CircuitBreakerProperties::stallDuration), deadline, DEADLINE);
+        atMost(
+                healthCheck.explicit(HealthCheckProperties::timeout),
+                healthCheck.get(HealthCheckProperties::interval),
+                "the interval");
+        atMost(connection.explicit(ConnectionProperties::connectTimeout), deadline, DEADLINE);
+        atMost(
+                connection.explicit(ConnectionProperties::maxIdle),
+                connection.get(ConnectionProperties::maxLife),
+                "max-life");
+        checkLimit(bulkhead);
+        checkBreaker(breaker);
         checkProbe(backend);
-        validValues
-                .explicit(backend + ".bulkhead.scope")
+        bulkhead.explicit(BulkheadProperties::scope)
                 .filter(scope -> scope.value() == BulkheadScope.CLUSTER
-                        && validValues.get("weir.cluster.gateways").isEmpty())
+                        && weir.in(WeirProperties::cluster)
+                                .get(ClusterProperties::gateways)
+                                .isEmpty())
                 .ifPresent(scope -> report(scope, "weir.cluster.gateways, the DNS name of all gateways"));
     }
 
-    private void checkLimit(String bulkhead) {
-        String limit = bulkhead + ".limit";
-        atMost(limit + ".min", limit + ".max", "limit.max");
-        atMost(limit + ".initial", limit + ".max", "limit.max");
-        atMost(limit + ".min", limit + ".initial", "limit.initial");
-        Entry calls = validValues.get(bulkhead + ".max-concurrent-calls").orElse(null);
+    private void checkLimit(Section<BulkheadProperties> bulkhead) {
+        Section<AdaptiveLimitProperties> limit = bulkhead.in(BulkheadProperties::limit);
+        Optional<Entry> min = limit.explicit(AdaptiveLimitProperties::min);
+        Optional<Entry> max = limit.explicit(AdaptiveLimitProperties::max);
+        Optional<Entry> initial = limit.explicit(AdaptiveLimitProperties::initial);
+        atMost(min, max, "limit.max");
+        atMost(initial, max, "limit.max");
+        atMost(min, initial, "limit.initial");
+        Entry calls = bulkhead.get(BulkheadProperties::maxConcurrentCalls).orElse(null);
         if (calls == null) {
             return;
         }
-        Entry scope = validValues.explicit(bulkhead + ".scope").orElse(null);
+        Entry scope = bulkhead.explicit(BulkheadProperties::scope).orElse(null);
         if (isAuto(calls) && scope != null && scope.value() == BulkheadScope.CLUSTER) {
             report(
                     calls.isExplicit() ? calls : scope,
@@ -147,19 +182,17 @@ final class ConsistencyCheck {
                                     + " gateway");
         }
         if (!isAuto(calls) && !isOperators(calls)) {
-            for (String bound : List.of("min", "max", "initial")) {
-                validValues
-                        .explicit(limit + '.' + bound)
-                        .ifPresent(entry -> problems.accept(entry.problem("without effect beside max-concurrent-calls: " + calls.value()
-                                        + "; it bounds max-concurrent-calls: auto")));
-            }
+            Stream.of(min, max, initial)
+                    .flatMap(Optional::stream)
+                    .forEach(bound -> problems.accept(bound.problem("without effect beside max-concurrent-calls: "
+                            + calls.value() + "; it bounds max-concurrent-calls: auto")));
         }
     }
 
     /** A caller that names its own tenant would take many shares. */
-    private void checkTenants(String backend, List<Route> routes) {
-        Entry key = validValues
-                .explicit("weir.backends." + backend + ".fairness.key")
+    private void checkTenants(String name, Section<BackendProperties> backend, List<Route> routes) {
+        Entry key = backend.in(BackendProperties::fairness)
+                .explicit(FairnessProperties::key)
                 .orElse(null);
         if (key == null) {
             return;
@@ -168,29 +201,27 @@ final class ConsistencyCheck {
         if (part.startsWith(TenantKey.HEADER) && !hasTrustedProxies()) {
             report(key, "also weir.edge.trusted-proxies, since the field is used only from trusted proxies");
         }
-        if (part.startsWith(TenantKey.CLAIM) && routes.stream().noneMatch(route -> bringsTokens(route, backend))) {
-            report(
-                    key,
-                    "also authentication.issuers of a route to " + backend
-                            + ", since only a verified token has claims");
+        if (part.startsWith(TenantKey.CLAIM) && routes.stream().noneMatch(route -> bringsTokens(route, name))) {
+            report(key, "also authentication.issuers of a route to " + name + ", since only a verified token has claims");
         }
     }
 
     /** Whether a route brings requests with a verified token to a backend, by itself or as a fallback. */
     private boolean bringsTokens(Route route, String backend) {
-        String properties = "weir.routes." + route.id();
+        Section<RouteProperties> properties = weir.in(WeirProperties::routes, String.valueOf(route.id()));
         boolean leadsThere = backend.equals(route.backend())
-                || validValues
-                        .get(properties + ".fallback.backend")
-                        .filter(entry -> backend.equals(entry.value()))
+                || properties
+                        .in(RouteProperties::fallback)
+                        .value(FallbackProperties::backend)
+                        .filter(backend::equals)
                         .isPresent();
-        return leadsThere && IssuersCheck.requiresToken(validValues, properties);
+        return leadsThere && IssuersCheck.requiresToken(properties);
     }
 
     private boolean hasTrustedProxies() {
-        return validValues
-                .get("weir.edge.trusted-proxies")
-                .filter(entry -> entry.value() instanceof List<?> proxies && !proxies.isEmpty())
+        return weir.in(WeirProperties::edge)
+                .value(EdgeProperties::trustedProxies)
+                .filter(proxies -> !proxies.isEmpty())
                 .isPresent();
     }
 
@@ -203,20 +234,17 @@ final class ConsistencyCheck {
         return entry.location().isOfOperator();
     }
 
-    private void checkBreaker(String backend) {
-        String breaker = backend + ".circuit-breaker";
-        boolean counts = validValues
-                .value(breaker + ".sliding-window-type", SlidingWindowType.class)
-                .filter(type -> type == SlidingWindowType.COUNT_BASED)
-                .isPresent();
-        Entry minimum =
-                validValues.explicit(breaker + ".minimum-number-of-calls").orElse(null);
-        if (minimum == null || !counts) {
+    private void checkBreaker(Section<CircuitBreakerProperties> breaker) {
+        Entry minimum = breaker.explicit(CircuitBreakerProperties::minimumNumberOfCalls)
+                .orElse(null);
+        if (minimum == null
+                || breaker.value(CircuitBreakerProperties::slidingWindowType).orElse(null)
+                        != SlidingWindowType.COUNT_BASED) {
             return;
         }
         try {
             CircuitBreakerProperties properties =
-                    Binder.get(environment).bindOrCreate(breaker, CircuitBreakerProperties.class);
+                    Binder.get(environment).bindOrCreate(breaker.path(), CircuitBreakerProperties.class);
             int window = HealthSettings.slidingWindowSize(properties);
             if ((Integer) minimum.value() > window) {
                 report(minimum, "at most the sliding window, " + window + " calls");
@@ -226,9 +254,10 @@ final class ConsistencyCheck {
         }
     }
 
-    private void checkProbe(String backend) {
-        Entry probe = validValues.explicit(backend + ".recovery.probe").orElse(null);
-        Optional<Entry> path = validValues.explicit(backend + ".recovery.health-path");
+    private void checkProbe(Section<BackendProperties> backend) {
+        Section<RecoveryProperties> recovery = backend.in(BackendProperties::recovery);
+        Entry probe = recovery.explicit(RecoveryProperties::probe).orElse(null);
+        Optional<Entry> path = recovery.explicit(RecoveryProperties::healthPath);
         if (probe == null) {
             return;
         }
@@ -238,89 +267,94 @@ final class ConsistencyCheck {
             report(probe, "path, since a health-path is set");
         }
         if (probe.value() == ProbeMode.GRPC_HEALTH
-                && validValues
-                        .value(backend + ".protocol", UpstreamProtocol.class)
-                        .filter(protocol -> protocol == UpstreamProtocol.H2)
-                        .isEmpty()) {
+                && backend.value(BackendProperties::protocol).orElse(null) != UpstreamProtocol.H2) {
             report(probe, "also protocol: h2, since gRPC needs HTTP/2");
         }
     }
 
-    private void checkRoute(String route, String name) {
-        String backend = "weir.backends." + name;
-        boolean own = validValues.get(route + ".deadline").isPresent();
-        String deadline = own ? route + ".deadline" : backend + ".deadline";
-        boolean streams = validValues.value(route + ".mode", Mode.class).orElse(Mode.REQUEST) == Mode.STREAM;
-        atMost(route + ".deadline", backend + ".deadline", "the deadline of backend " + name);
-        String calls = backend + ".bulkhead.max-concurrent-calls";
-        boolean adapts = validValues.get(calls).filter(ConsistencyCheck::isAuto).isPresent();
-        atMost(
-                route + ".max-concurrent-calls",
-                streams ? backend + ".max-streams" : adapts ? backend + ".bulkhead.limit.max" : calls,
-                (streams ? "the max-streams" : adapts ? "the bulkhead.limit.max" : "the max-concurrent-calls")
-                        + " of backend " + name);
-        atMost(route + ".retry.attempt-timeout", deadline, "the deadline");
-        atMost(route + ".retry.backoff", deadline, "the deadline");
-        validValues
-                .explicit(route + ".rate-limit.shared")
+    private void checkRoute(Section<RouteProperties> route, String name) {
+        Section<BackendProperties> backend = weir.in(WeirProperties::backends, name);
+        Optional<Entry> backendDeadline = backend.get(BackendProperties::deadline);
+        atMost(route.explicit(RouteProperties::deadline), backendDeadline, "the deadline of backend " + name);
+        checkCalls(route, backend, " of backend " + name);
+        Optional<Entry> deadline = route.get(RouteProperties::deadline).or(() -> backendDeadline);
+        Section<RetryProperties> retry = route.in(RouteProperties::retry);
+        atMost(retry.explicit(RetryProperties::attemptTimeout), deadline, DEADLINE);
+        atMost(retry.explicit(RetryProperties::backoff), deadline, DEADLINE);
+        route.in(RouteProperties::rateLimit)
+                .explicit(RateLimitProperties::shared)
                 .filter(shared -> Boolean.TRUE.equals(shared.value())
-                        && validValues.get("weir.rate-limit.redis.uri").isEmpty())
+                        && redis().get(RedisProperties::uri).isEmpty())
                 .ifPresent(shared -> report(shared, "also weir.rate-limit.redis.uri, where all gateways count"));
-        checkFallback(route + ".fallback", name);
-        checkStaticAnswer(route + ".answer");
+        checkFallback(route.in(RouteProperties::fallback), name);
+        Section<RouteAnswerProperties> answer = route.in(RouteProperties::answer);
+        checkBody(answer.explicit(RouteAnswerProperties::body), answer.value(RouteAnswerProperties::status));
+        checkHeaders(answer, RouteAnswerProperties::headers);
     }
 
-    private void checkFallback(String fallback, String routesBackend) {
-        Entry backend = validValues.explicit(fallback + ".backend").orElse(null);
+    private void checkCalls(Section<RouteProperties> route, Section<BackendProperties> backend, String ofBackend) {
+        Optional<Entry> calls = route.explicit(RouteProperties::maxConcurrentCalls);
+        Section<BulkheadProperties> bulkhead = backend.in(BackendProperties::bulkhead);
+        Optional<Entry> limit = bulkhead.get(BulkheadProperties::maxConcurrentCalls);
+        if (route.value(RouteProperties::mode).orElse(Mode.REQUEST) == Mode.STREAM) {
+            atMost(calls, backend.get(BackendProperties::maxStreams), "the max-streams" + ofBackend);
+        } else if (limit.filter(ConsistencyCheck::isAuto).isPresent()) {
+            atMost(
+                    calls,
+                    bulkhead.in(BulkheadProperties::limit).get(AdaptiveLimitProperties::max),
+                    "the bulkhead.limit.max" + ofBackend);
+        } else {
+            atMost(calls, limit, "the max-concurrent-calls" + ofBackend);
+        }
+    }
+
+    private void checkFallback(Section<FallbackProperties> fallback, String routesBackend) {
+        Entry backend = fallback.explicit(FallbackProperties::backend).orElse(null);
         if (backend != null) {
             String name = String.valueOf(backend.value());
-            Set<String> backends = validValues.names("weir.backends").keySet();
+            Set<String> backends = weir.names(WeirProperties::backends).keySet();
             if (name.equals(routesBackend)) {
                 report(backend, "another backend than the route's own");
             } else if (!backends.contains(name)) {
-                problems.accept(backend.problem(backend.text(), "unknown backend", PropertyNames.nearest(name, backends)));
+                problems.accept(backend.problem(
+                        backend.text(), "unknown backend", PropertyNames.nearest(name, backends)));
             }
-            for (String part : List.of("status", "content-type", "body")) {
-                validValues
-                        .explicit(fallback + '.' + part)
-                        .ifPresent(entry -> report(entry, "a static answer or another backend, not both"));
-            }
-            validValues
-                    .names(fallback + ".headers")
+            Stream.of(
+                            fallback.explicit(FallbackProperties::status),
+                            fallback.explicit(FallbackProperties::contentType),
+                            fallback.explicit(FallbackProperties::body))
+                    .flatMap(Optional::stream)
+                    .forEach(entry -> report(entry, NOT_BOTH));
+            fallback.names(FallbackProperties::headers)
                     .forEach((header, location) -> problems.accept(ConfigurationProblem.expected(
-                            location,
-                            fallback + ".headers." + header,
-                            null,
-                            "a static answer or another backend, not both")));
+                            location, fallback.pathOf(FallbackProperties::headers) + '.' + header, null, NOT_BOTH)));
         }
-        checkStaticAnswer(fallback);
-        validValues.get(fallback + ".reasons").filter(Entry::isExplicit).ifPresent(this::checkReasons);
+        checkBody(fallback.explicit(FallbackProperties::body), fallback.value(FallbackProperties::status));
+        checkHeaders(fallback, FallbackProperties::headers);
+        fallback.explicit(FallbackProperties::reasons).ifPresent(this::checkReasons);
     }
 
-    /** Checks an answer that the configuration contains: of a fallback, or of a route. */
-    private void checkStaticAnswer(String answer) {
-        validValues
-                .explicit(answer + ".body")
-                .ifPresent(body -> validValues
-                        .value(answer + ".status", Integer.class)
-                        .filter(status -> WITHOUT_BODY.contains(status)
-                                && !String.valueOf(body.value()).isEmpty())
-                        .ifPresent(status ->
-                                report(body, "nothing, since an answer with status " + status + " has no body")));
-        validValues.names(answer + ".headers").forEach((header, location) -> checkHeader(answer, header, location));
+    private void checkBody(Optional<Entry> body, Optional<Integer> status) {
+        body.filter(entry -> !String.valueOf(entry.value()).isEmpty())
+                .ifPresent(entry -> status.filter(WITHOUT_BODY::contains)
+                        .ifPresent(code ->
+                                report(entry, "nothing, since an answer with status " + code + " has no body")));
     }
 
-    private void checkHeader(String answer, String header, SourceLocation location) {
-        String path = answer + ".headers." + header;
-        String lower = header.toLowerCase(Locale.ROOT);
-        if (!TOKEN.matcher(header).matches()) {
-            problems.accept(ConfigurationProblem.of(location, path, null, "not the name of a header field"));
-        } else if ("content-type".equals(lower)) {
-            problems.accept(ConfigurationProblem.of(
-                    location, path, null, "use " + answer.substring(answer.lastIndexOf('.') + 1) + ".content-type"));
-        } else if (GATEWAY_FIELDS.contains(lower)) {
-            problems.accept(ConfigurationProblem.of(location, path, null, "the gateway sets this field"));
-        }
+    /** Checks the names of fields of an answer that the configuration contains: of a fallback, or of a route. */
+    private <R extends Record> void checkHeaders(Section<R> answer, Component<R, Map<String, String>> headers) {
+        String group = answer.path().substring(answer.path().lastIndexOf('.') + 1);
+        answer.names(headers).forEach((header, location) -> {
+            String lower = header.toLowerCase(Locale.ROOT);
+            String why = !TOKEN.matcher(header).matches()
+                    ? "not the name of a header field"
+                    : "content-type".equals(lower)
+                            ? "use " + group + ".content-type"
+                            : GATEWAY_FIELDS.contains(lower) ? "the gateway sets this field" : null;
+            if (why != null) {
+                problems.accept(ConfigurationProblem.of(location, answer.pathOf(headers) + '.' + header, null, why));
+            }
+        });
     }
 
     private void checkReasons(Entry list) {
@@ -332,15 +366,10 @@ final class ConsistencyCheck {
     }
 
     /** Reports an explicit value that exceeds a limit; the limit may be a default. */
-    private void atMost(String path, String limitPath, String limitName) {
-        validValues
-                .explicit(path)
-                .filter(entry -> !isDerived(entry.value()))
-                .ifPresent(entry -> validValues.get(limitPath).ifPresent(limit -> {
-                    if (compare(entry.value(), limit.value()) > 0) {
-                        report(entry, "at most " + limitName + ", " + displayText(limit.value()));
-                    }
-                }));
+    private void atMost(Optional<Entry> explicit, Optional<Entry> limit, String limitName) {
+        explicit.filter(entry -> !isDerived(entry.value())).ifPresent(entry -> limit.map(Entry::value)
+                .filter(most -> compare(entry.value(), most) > 0)
+                .ifPresent(most -> report(entry, "at most " + limitName + ", " + displayText(most))));
     }
 
     private static boolean isDerived(Object value) {

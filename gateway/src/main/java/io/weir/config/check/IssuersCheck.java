@@ -1,20 +1,28 @@
 package io.weir.config.check;
 
+import io.weir.authentication.AuthenticationProperties;
 import io.weir.authentication.CertificatePattern;
+import io.weir.authentication.IssuerProperties;
+import io.weir.authentication.RouteAuthenticationProperties;
+import io.weir.config.RouteProperties;
+import io.weir.config.WeirProperties;
 import io.weir.config.check.ValidValues.Entry;
+import io.weir.ratelimit.MaxConcurrentPerKeyProperties;
 import io.weir.ratelimit.RateLimitProperties;
 import java.net.URI;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 import org.springframework.core.env.Environment;
 
 /** Checks the issuers of tokens, and the routes that require a proof of identity. */
 final class IssuersCheck {
 
-    private static final String AUTHENTICATION = "weir.authentication";
-    private static final String ISSUERS = AUTHENTICATION + ".issuers";
+    private static final String ISSUERS = "weir.authentication.issuers";
     private static final String HTTP_URI = "a URI such as https://id.example/keys";
 
     /** Fields that the gateway or the protocol needs for something else. */
@@ -42,46 +50,48 @@ final class IssuersCheck {
             "x-request-timeout");
 
     private final Environment environment;
-    private final ValidValues validValues;
+    private final Section<WeirProperties> weir;
     private final Consumer<ConfigurationProblem> problems;
 
     IssuersCheck(Environment environment, ValidValues validValues, Consumer<ConfigurationProblem> problems) {
         this.environment = environment;
-        this.validValues = validValues;
+        this.weir = Section.weir(validValues);
         this.problems = problems;
     }
 
     /** Checks all issuers, and all routes that refer to them. */
     void check() {
-        validValues
-                .explicit(AUTHENTICATION + ".identity-header")
+        Section<AuthenticationProperties> authentication = weir.in(WeirProperties::authentication);
+        authentication
+                .explicit(AuthenticationProperties::identityHeader)
                 .filter(entry -> isUsed(String.valueOf(entry.value()).toLowerCase(Locale.ROOT)))
                 .ifPresent(entry -> report(entry, "a field that has no other meaning"));
-        Set<String> issuers = validValues.names(ISSUERS).keySet();
-        issuers.forEach(name -> checkIssuer(ISSUERS + '.' + name));
-        validValues.names("weir.routes").forEach((id, location) -> {
-            checkRoute("weir.routes." + id + ".authentication", issuers);
-            checkKeys("weir.routes." + id);
+        Set<String> issuers = authentication.names(AuthenticationProperties::issuers).keySet();
+        authentication.each(AuthenticationProperties::issuers).forEach(issuer -> checkIssuer(issuer.getValue()));
+        weir.each(WeirProperties::routes).map(Map.Entry::getValue).forEach(route -> {
+            checkRoute(route.in(RouteProperties::authentication), issuers);
+            checkKeys(route);
         });
     }
 
     /** Only a verified token has claims: a caller could choose any others. */
-    private void checkKeys(String route) {
-        for (String limit : List.of(".rate-limit", ".max-concurrent-per-key")) {
-            validValues
-                    .explicit(route + limit + ".key")
-                    .filter(key -> String.valueOf(key.value()).startsWith(RateLimitProperties.CLAIM)
-                            && !requiresToken(validValues, route))
-                    .ifPresent(key -> report(
-                            key, "also " + route + ".authentication.issuers, since only a verified token has claims"));
-        }
+    private void checkKeys(Section<RouteProperties> route) {
+        Stream.of(
+                        route.in(RouteProperties::rateLimit).explicit(RateLimitProperties::key),
+                        route.in(RouteProperties::maxConcurrentPerKey).explicit(MaxConcurrentPerKeyProperties::key))
+                .flatMap(Optional::stream)
+                .filter(key -> String.valueOf(key.value()).startsWith(RateLimitProperties.CLAIM)
+                        && !requiresToken(route))
+                .forEach(key -> report(
+                        key,
+                        "also " + route.path() + ".authentication.issuers, since only a verified token has claims"));
     }
 
     /** Whether a route accepts only requests with a token. */
-    static boolean requiresToken(ValidValues validValues, String route) {
-        return validValues
-                .get(route + ".authentication.issuers")
-                .filter(entry -> entry.value() instanceof List<?> issuers && !issuers.isEmpty())
+    static boolean requiresToken(Section<RouteProperties> route) {
+        return route.in(RouteProperties::authentication)
+                .value(RouteAuthenticationProperties::issuers)
+                .filter(issuers -> !issuers.isEmpty())
                 .isPresent();
     }
 
@@ -89,21 +99,19 @@ final class IssuersCheck {
         return USED_FIELDS.contains(field) || field.startsWith("x-forwarded-");
     }
 
-    private void checkIssuer(String issuer) {
+    private void checkIssuer(Section<IssuerProperties> issuer) {
         // An empty list accepts any audience, like a missing one, but reads as if it accepted none.
-        validValues
-                .explicit(issuer + ".audiences")
-                .filter(entry -> entry.value() instanceof List<?> audiences && audiences.isEmpty())
+        issuer.explicit(IssuerProperties::audiences)
+                .filter(entry -> entry.value().equals(List.of()))
                 .ifPresent(entry -> report(entry, "at least one audience, or no list, which accepts any"));
-        Entry jwkSetUri = validValues.explicit(issuer + ".jwk-set-uri").orElse(null);
+        Entry jwkSetUri = issuer.explicit(IssuerProperties::jwkSetUri).orElse(null);
         if (jwkSetUri != null) {
             if (!(jwkSetUri.value() instanceof URI uri) || !isHttp(uri)) {
                 report(jwkSetUri, HTTP_URI);
             }
             return;
         }
-        validValues
-                .explicit(issuer + ".issuer")
+        issuer.explicit(IssuerProperties::issuer)
                 .filter(entry -> !isHttp(String.valueOf(entry.value())))
                 .ifPresent(entry -> report(entry, HTTP_URI + ", or a jwk-set-uri beside it"));
     }
@@ -122,8 +130,8 @@ final class IssuersCheck {
                 && uri.getRawUserInfo() == null;
     }
 
-    private void checkRoute(String authentication, Set<String> issuers) {
-        Entry named = validValues.get(authentication + ".issuers").orElse(null);
+    private void checkRoute(Section<RouteAuthenticationProperties> authentication, Set<String> issuers) {
+        Entry named = authentication.get(RouteAuthenticationProperties::issuers).orElse(null);
         if (named == null || !(named.value() instanceof List<?> names)) {
             return;
         }
@@ -134,25 +142,25 @@ final class IssuersCheck {
             }
         }
         Entry certificate =
-                validValues.get(authentication + ".client-certificate").orElse(null);
+                authentication.get(RouteAuthenticationProperties::clientCertificate).orElse(null);
         boolean needsCertificate = certificate != null && Boolean.TRUE.equals(certificate.value());
         if (names.isEmpty()) {
             if (!needsCertificate) {
                 problems.accept(ConfigurationProblem.of(
                         named.location(),
-                        authentication,
+                        authentication.path(),
                         null,
                         "requires nothing; expected: issuers, or client-certificate: true"));
             }
-            for (String part : List.of("scopes", "claims")) {
-                validValues
-                        .explicit(authentication + '.' + part)
-                        .filter(entry -> entry.value() instanceof List<?> list && !list.isEmpty())
-                        .ifPresent(entry -> report(entry, "also issuers, since a token is required for it"));
-            }
+            Stream.of(
+                            authentication.explicit(RouteAuthenticationProperties::scopes),
+                            authentication.explicit(RouteAuthenticationProperties::claims))
+                    .flatMap(Optional::stream)
+                    .filter(entry -> !entry.value().equals(List.of()))
+                    .forEach(entry -> report(entry, "also issuers, since a token is required for it"));
         }
-        validValues
-                .explicit(authentication + ".certificates")
+        authentication
+                .explicit(RouteAuthenticationProperties::certificates)
                 .ifPresent(entry -> checkCertificates(entry, needsCertificate));
         if (certificate != null && needsCertificate && !asksForCertificates()) {
             report(certificate, "also server.ssl.client-auth: want or need, since the edge asks for no certificate");
