@@ -1,7 +1,12 @@
 package io.weir.config.check;
 
+import io.weir.config.BackendProperties;
+import io.weir.config.InstanceProperties;
+import io.weir.config.WeirProperties;
 import io.weir.config.check.ValidValues.Entry;
+import io.weir.instance.ConnectionProperties;
 import io.weir.instance.LoadBalancingPolicy;
+import io.weir.instance.LoadBalancingProperties;
 import java.net.URI;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -9,6 +14,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeSet;
 import java.util.function.Consumer;
 import java.util.regex.Pattern;
@@ -39,26 +45,28 @@ final class BackendsCheck {
             "timelimiter", "weir.backends.%s.deadline");
 
     private final RawTree root;
-    private final ValidValues validValues;
+    private final Section<WeirProperties> weir;
     private final Consumer<ConfigurationProblem> problems;
 
     BackendsCheck(RawTree root, ValidValues validValues, Consumer<ConfigurationProblem> problems) {
         this.root = root;
-        this.validValues = validValues;
+        this.weir = Section.weir(validValues);
         this.problems = problems;
     }
 
     void check() {
-        Map<String, SourceLocation> backends = validValues.names("weir.backends");
+        Map<String, SourceLocation> backends = weir.names(WeirProperties::backends);
         backends.forEach((name, location) -> {
-            String path = "weir.backends." + name;
+            Section<BackendProperties> backend = weir.in(WeirProperties::backends, name);
             if (!NAME.matcher(name).matches()) {
                 problems.accept(ConfigurationProblem.expected(
-                        location, path, null, "1 to 63 of a-z, 0-9 and -; a letter first, a letter or digit last"));
+                        location, backend.path(), null, "1 to 63 of a-z, 0-9 and -; a letter first, a letter or digit last"));
             }
-            checkAddresses(path, location);
-            checkLoadBalancing(path + ".load-balancing");
-            validValues.explicit(path + ".connection.ssl-bundle").ifPresent(bundle -> checkSslBundle(path, bundle));
+            checkAddresses(backend, location);
+            checkLoadBalancing(backend.in(BackendProperties::loadBalancing));
+            backend.in(BackendProperties::connection)
+                    .explicit(ConnectionProperties::sslBundle)
+                    .ifPresent(bundle -> checkSslBundle(backend, bundle));
         });
         checkGuaranteedShares(backends.keySet());
         EQUIVALENTS.forEach(
@@ -75,8 +83,8 @@ final class BackendsCheck {
         List<String> shares = new ArrayList<>();
         Entry last = null;
         for (String name : backends) {
-            Entry entry = validValues
-                    .explicit("weir.backends." + name + ".guaranteed-share")
+            Entry entry = weir.in(WeirProperties::backends, name)
+                    .explicit(BackendProperties::guaranteedShare)
                     .orElse(null);
             int percent = entry == null ? 0 : (Integer) entry.value();
             if (percent == 0) {
@@ -98,28 +106,27 @@ final class BackendsCheck {
     }
 
     /** A backend has one source of addresses; a list of instances has different addresses. */
-    private void checkAddresses(String backend, SourceLocation location) {
-        String list = backend + ".instances";
-        Map<String, SourceLocation> instances = validValues.names(list);
-        validValues.get(backend + ".uri").ifPresent(entry -> {
+    private void checkAddresses(Section<BackendProperties> backend, SourceLocation location) {
+        String list = backend.pathOf(BackendProperties::instances);
+        Map<String, SourceLocation> instances = backend.indexes(BackendProperties::instances);
+        Optional<Entry> single = backend.get(BackendProperties::uri);
+        single.ifPresent(entry -> {
             checkUri(entry, (URI) entry.value());
             if (!instances.isEmpty()) {
                 problems.accept(ConfigurationProblem.expected(
                         instances.values().iterator().next(), list, null, ONE_SOURCE));
             }
         });
-        validValues
-                .get(backend + ".discovery")
-                .filter(entry -> !instances.isEmpty()
-                        || validValues.get(backend + ".uri").isPresent())
+        backend.get(BackendProperties::discovery)
+                .filter(entry -> !instances.isEmpty() || single.isPresent())
                 .ifPresent(entry -> report(entry, ONE_SOURCE));
-        if (Stream.of("instances", "uri", "discovery")
-                        .allMatch(source ->
-                                RawTree.at(root, backend + '.' + source).isEmpty())
-                && validValues.get(backend + ".uri").isEmpty()) {
+        String uriPath = backend.pathOf(BackendProperties::uri);
+        if (Stream.of(list, uriPath, backend.pathOf(BackendProperties::discovery))
+                        .allMatch(source -> RawTree.at(root, source).isEmpty())
+                && single.isEmpty()) {
             problems.accept(ConfigurationProblem.of(
                     location,
-                    backend + ".uri",
+                    uriPath,
                     null,
                     "missing; expected: a URI such as http://orders:8080, or instances, or discovery"));
         }
@@ -127,11 +134,10 @@ final class BackendsCheck {
             problems.accept(ConfigurationProblem.expected(
                     location, list, String.valueOf(instances.size()), "at most " + MAX_INSTANCES + " instances"));
         }
-        checkBackups(list, instances);
+        checkBackups(backend);
         Map<String, String> seen = new HashMap<>();
-        instances
-                .keySet()
-                .forEach(index -> validValues.get(list + '[' + index + "].uri").ifPresent(entry -> {
+        instances(backend)
+                .forEach(instance -> instance.get(InstanceProperties::uri).ifPresent(entry -> {
                     URI uri = (URI) entry.value();
                     checkUri(entry, uri);
                     @Nullable
@@ -144,12 +150,12 @@ final class BackendsCheck {
     }
 
     /** At least one instance is no backup. */
-    private void checkBackups(String list, Map<String, SourceLocation> instances) {
-        List<Entry> backups = instances.keySet().stream()
-                .flatMap(index -> validValues.explicit(list + '[' + index + "].backup").stream())
+    private void checkBackups(Section<BackendProperties> backend) {
+        List<Entry> backups = instances(backend)
+                .flatMap(instance -> instance.explicit(InstanceProperties::backup).stream())
                 .filter(entry -> entry.value().equals(true))
                 .toList();
-        if (!backups.isEmpty() && backups.size() == instances.size()) {
+        if (!backups.isEmpty() && backups.size() == instances(backend).count()) {
             report(
                     backups.getFirst(),
                     "an instance that is no backup, because all instances of the backend are backups");
@@ -157,13 +163,15 @@ final class BackendsCheck {
     }
 
     /** A hash has a key, and only a hash. */
-    private void checkLoadBalancing(String path) {
-        Entry key = validValues.explicit(path + ".hash-key").orElse(null);
-        if (key == null && !RawTree.at(root, path + ".hash-key").isEmpty()) {
+    private void checkLoadBalancing(Section<LoadBalancingProperties> properties) {
+        Entry key = properties.explicit(LoadBalancingProperties::hashKey).orElse(null);
+        if (key == null
+                && !RawTree.at(root, properties.pathOf(LoadBalancingProperties::hashKey))
+                        .isEmpty()) {
             // PropertiesCheck has reported the key.
             return;
         }
-        validValues.get(path + ".policy").ifPresent(policy -> {
+        properties.get(LoadBalancingProperties::policy).ifPresent(policy -> {
             boolean isHash = policy.value() == LoadBalancingPolicy.HASH;
             if (isHash && key == null) {
                 report(policy, "also a hash-key");
@@ -174,11 +182,15 @@ final class BackendsCheck {
     }
 
     /** The configured addresses of a backend. */
-    private Stream<URI> uris(String backend) {
-        Stream<String> listed = validValues.names(backend + ".instances").keySet().stream()
-                .map(index -> backend + ".instances[" + index + "].uri");
-        return Stream.concat(Stream.of(backend + ".uri"), listed)
-                .flatMap(path -> validValues.value(path, URI.class).stream());
+    private static Stream<URI> uris(Section<BackendProperties> backend) {
+        return Stream.concat(
+                backend.value(BackendProperties::uri).stream(),
+                instances(backend).flatMap(instance -> instance.value(InstanceProperties::uri).stream()));
+    }
+
+    private static Stream<Section<InstanceProperties>> instances(Section<BackendProperties> backend) {
+        return backend.indexes(BackendProperties::instances).keySet().stream()
+                .map(index -> backend.at(BackendProperties::instances, index));
     }
 
     private void checkUri(Entry entry, URI uri) {
@@ -203,7 +215,7 @@ final class BackendsCheck {
         }
     }
 
-    private void checkSslBundle(String backend, Entry bundle) {
+    private void checkSslBundle(Section<BackendProperties> backend, Entry bundle) {
         boolean isClearText = uris(backend).anyMatch(uri -> "http".equalsIgnoreCase(uri.getScheme()));
         Collection<String> bundles = new TreeSet<>();
         Stream.of("jks", "pem")

@@ -1,7 +1,11 @@
 package io.weir.config.check;
 
-import io.weir.config.check.RawTree.Setting;
+import io.weir.access.AccessProperties;
+import io.weir.config.RouteProperties;
+import io.weir.config.WeirProperties;
+import io.weir.config.check.Section.Component;
 import io.weir.config.check.ValidValues.Entry;
+import io.weir.edge.EdgeProperties;
 import io.weir.edge.Networks;
 import java.util.List;
 import java.util.function.Consumer;
@@ -17,27 +21,32 @@ final class NetworksCheck {
     private static final Pattern SENTENCE = Pattern.compile("[^:]+: (.*) \\((expected: .*)\\)");
 
     private final RawTree root;
-    private final ValidValues validValues;
+    private final Section<WeirProperties> weir;
     private final Consumer<ConfigurationProblem> problems;
 
     NetworksCheck(RawTree root, ValidValues validValues, Consumer<ConfigurationProblem> problems) {
         this.root = root;
-        this.validValues = validValues;
+        this.weir = Section.weir(validValues);
         this.problems = problems;
     }
 
     /** Checks all lists of networks. */
     void check() {
-        checkList(TRUSTED_PROXIES);
+        checkList(weir.in(WeirProperties::edge), EdgeProperties::trustedProxies);
         RawTree.find(RawTree.at(root, "weir.routes").stream()
                         .flatMap(RawTree::children)
                         .toList(), "access")
                 .forEach(this::checkAccess);
-        for (String id : validValues.names("weir.routes").keySet()) {
-            checkList("weir.routes." + id + ".access.allow");
-            checkAllowed("weir.routes." + id + ".access.allow");
-            checkList("weir.routes." + id + ".access.deny");
-        }
+        weir.each(WeirProperties::routes).forEach(route -> {
+            Section<AccessProperties> access = route.getValue().in(RouteProperties::access);
+            checkList(access, AccessProperties::allow);
+            checkList(access, AccessProperties::deny);
+            // Permits all addresses, like a missing list, but reads as if it permitted none.
+            access.explicit(AccessProperties::allow)
+                    .filter(entry -> entry.value().equals(List.of()))
+                    .ifPresent(entry -> problems.accept(
+                            entry.expected("at least one network, or no list, which allows all addresses")));
+        });
     }
 
     /** A group whose properties are all commented out would be ignored, and the route open to everybody. */
@@ -47,38 +56,25 @@ final class NetworksCheck {
         }
     }
 
-    /** An empty list permits all addresses, like a missing one, but reads as if it permitted none. */
-    private void checkAllowed(String path) {
-        validValues
-                .explicit(path)
-                .filter(entry -> entry.value() instanceof List<?> networks && networks.isEmpty())
-                .ifPresent(entry -> problems.accept(entry.expected("at least one network, or no list, which allows all addresses")));
-    }
-
-    private void checkList(String path) {
-        validValues.explicit(path).ifPresent(entry -> {
-            if (entry.value() instanceof List<?> networks) {
-                networks.forEach(network -> checkNetwork(entry, path, String.valueOf(network)));
-            }
-        });
+    private <R extends Record> void checkList(Section<R> owner, Component<R, List<String>> list) {
+        owner.explicit(list).ifPresent(entry -> owner.list(list)
+                .forEach(network -> checkNetwork(entry, owner.pathOf(list), network)));
     }
 
     private void checkNetwork(Entry list, String path, String network) {
         try {
             Networks.of(path, List.of(network));
         } catch (IllegalArgumentException e) {
-            Setting setting = RawTree.at(root, path).stream()
+            Place place = RawTree.at(root, path).stream()
                     .flatMap(RawTree::allSettings)
                     .filter(one -> one.text().equals(network))
+                    .map(Place.class::cast)
                     .findFirst()
-                    .orElse(null);
+                    .orElse(list);
             String message = String.valueOf(e.getMessage());
             Matcher sentence = SENTENCE.matcher(message);
-            problems.accept(ConfigurationProblem.of(
-                    setting == null ? list.location() : setting.location(),
-                    setting == null ? list.path() : setting.path(),
-                    network,
-                    sentence.matches() ? String.valueOf(sentence.group(2)) : message));
+            problems.accept(
+                    place.problem(network, sentence.matches() ? String.valueOf(sentence.group(2)) : message));
         }
     }
 }

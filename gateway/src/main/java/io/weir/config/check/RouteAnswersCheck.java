@@ -1,7 +1,12 @@
 package io.weir.config.check;
 
+import io.weir.config.RouteProperties;
+import io.weir.config.WeirProperties;
 import io.weir.config.check.ValidValues.Entry;
+import io.weir.cors.CorsProperties;
 import io.weir.engine.Mode;
+import io.weir.errorpage.ErrorPageProperties;
+import io.weir.errorpage.ErrorsProperties;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -14,12 +19,12 @@ final class RouteAnswersCheck {
     private static final String GLOBAL_CORS = "spring.cloud.gateway.server.webflux.globalcors";
 
     private final RawTree root;
-    private final ValidValues validValues;
+    private final Section<WeirProperties> weir;
     private final Consumer<ConfigurationProblem> problems;
 
     RouteAnswersCheck(RawTree root, ValidValues validValues, Consumer<ConfigurationProblem> problems) {
         this.root = root;
-        this.validValues = validValues;
+        this.weir = Section.weir(validValues);
         this.problems = problems;
     }
 
@@ -27,32 +32,38 @@ final class RouteAnswersCheck {
     void check() {
         checkErrorPages();
         RawTree.at(root, "weir.routes").stream().flatMap(RawTree::children).forEach(route -> {
-            String path = "weir.routes." + route.name();
+            Section<RouteProperties> properties = weir.in(WeirProperties::routes, route.name());
             RawTree.find(List.of(route), "cors").stream()
                     .findFirst()
-                    .ifPresent(cors -> checkCors(path + ".cors", cors));
+                    .ifPresent(cors -> checkCors(properties.in(RouteProperties::cors), cors));
             RawTree.find(List.of(route), "last-good").stream()
+                    .filter(group -> properties.value(RouteProperties::mode).orElse(Mode.REQUEST) == Mode.STREAM)
                     .findFirst()
-                    .ifPresent(lastGood -> checkLastGood(path, lastGood));
+                    .ifPresent(lastGood -> problems.accept(
+                            lastGood.expected("mode: request, since streams have no whole answers")));
         });
     }
 
     /** Each status has one page, and one page has all that no other lists. */
     private void checkErrorPages() {
         Map<String, String> pages = new HashMap<>();
-        validValues.names("weir.errors.pages").forEach((index, location) -> {
-            String page = "weir.errors.pages[" + index + "]";
-            List<String> statuses = list(page + ".statuses");
-            if (statuses.isEmpty() && validValues.explicit(page + ".statuses").isPresent()) {
+        Section<ErrorsProperties> errors = weir.in(WeirProperties::errors);
+        errors.indexes(ErrorsProperties::pages).forEach((index, location) -> {
+            Section<ErrorPageProperties> page = errors.at(ErrorsProperties::pages, index);
+            List<String> statuses = page.list(ErrorPageProperties::statuses).stream()
+                    .map(String::valueOf)
+                    .toList();
+            if (statuses.isEmpty()
+                    && page.explicit(ErrorPageProperties::statuses).isPresent()) {
                 // Invalid, and reported elsewhere.
                 return;
             }
             for (String status : statuses.isEmpty() ? List.of("") : statuses) {
-                String other = pages.putIfAbsent(status, page);
+                String other = pages.putIfAbsent(status, page.path());
                 if (other != null) {
                     problems.accept(ConfigurationProblem.expected(
                             location,
-                            page + ".statuses",
+                            page.pathOf(ErrorPageProperties::statuses),
                             status.isEmpty() ? null : status,
                             "a status without a page, but " + other + " has "
                                     + (status.isEmpty() ? "none, which means all others" : "it")));
@@ -61,8 +72,7 @@ final class RouteAnswersCheck {
         });
     }
 
-    private void checkCors(String path, RawTree cors) {
-        String origins = path + ".allowed-origins";
+    private void checkCors(Section<CorsProperties> properties, RawTree cors) {
         if (isMissing(cors, "allowed-origins") && isMissing(cors, "allowed-origin-patterns")) {
             problems.accept(cors.expected("allowed-origins or allowed-origin-patterns"));
         }
@@ -70,37 +80,23 @@ final class RouteAnswersCheck {
             problems.accept(
                     cors.problem("not together with " + GLOBAL_CORS));
         }
-        validValues
-                .explicit(path + ".allow-credentials")
+        properties
+                .explicit(CorsProperties::allowCredentials)
                 .filter(entry -> Boolean.TRUE.equals(entry.value()))
                 .ifPresent(entry -> {
-                    if (list(origins).contains(ALL)) {
+                    if (properties.list(CorsProperties::allowedOrigins).contains(ALL)) {
                         report(entry, "false, since allowed-origins has *; or the origins in allowed-origin-patterns");
                     }
-                    if (list(path + ".exposed-headers").contains(ALL)) {
+                    if (properties.list(CorsProperties::exposedHeaders).contains(ALL)) {
                         report(entry, "false, since exposed-headers has *, which is a name then");
                     }
                 });
-    }
-
-    private void checkLastGood(String route, RawTree lastGood) {
-        if (validValues.value(route + ".mode", Mode.class).orElse(Mode.REQUEST) == Mode.STREAM) {
-            problems.accept(lastGood.expected("mode: request, since streams have no whole answers"));
-        }
     }
 
     private static boolean isMissing(RawTree node, String list) {
         return RawTree.find(List.of(node), list).stream()
                 .flatMap(RawTree::allSettings)
                 .allMatch(setting -> setting.text().isBlank());
-    }
-
-    private List<String> list(String path) {
-        return validValues.get(path).map(Entry::value).stream()
-                .filter(List.class::isInstance)
-                .flatMap(value -> ((List<?>) value).stream())
-                .map(String::valueOf)
-                .toList();
     }
 
     /** Reports a value without its text, which the messages would mask as a secret. */

@@ -5,6 +5,8 @@ import io.weir.config.check.ValidValues.Entry;
 import java.io.Serializable;
 import java.lang.invoke.SerializedLambda;
 import java.lang.reflect.Method;
+import java.util.Collection;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
@@ -46,6 +48,22 @@ record Section<R extends Record>(ValidValues values, String path) {
     /** The records in a map, by their user-defined names. */
     <S extends Record> Stream<Map.Entry<String, Section<S>>> each(Component<R, Map<String, S>> component) {
         return names(component).keySet().stream().map(name -> Map.entry(name, in(component, name)));
+    }
+
+    /** The record with an index in a list. */
+    <S extends Record> Section<S> at(Component<R, List<S>> component, String index) {
+        return new Section<>(values, pathOf(component) + '[' + index + ']');
+    }
+
+    /** The indexes of a list of records, with their locations. */
+    Map<String, SourceLocation> indexes(Component<R, ? extends List<? extends Record>> component) {
+        return values.names(pathOf(component));
+    }
+
+    /** The values of a list or set; empty if it is invalid, or not configured and without default. */
+    @SuppressWarnings("unchecked") // The check has converted the elements.
+    <E> List<E> list(Component<R, ? extends Collection<E>> component) {
+        return get(component).map(entry -> (List<E>) entry.value()).orElse(List.of());
     }
 
     /** The user-defined names in a map, with their locations. */
