@@ -48,9 +48,9 @@ final class BackendsCheck {
     private final Section<WeirProperties> weir;
     private final Consumer<ConfigurationProblem> problems;
 
-    BackendsCheck(RawTree root, ValidValues validValues, Consumer<ConfigurationProblem> problems) {
+    BackendsCheck(RawTree root, Section<WeirProperties> weir, Consumer<ConfigurationProblem> problems) {
         this.root = root;
-        this.weir = Section.weir(validValues);
+        this.weir = weir;
         this.problems = problems;
     }
 

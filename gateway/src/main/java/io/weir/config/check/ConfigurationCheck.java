@@ -1,5 +1,6 @@
 package io.weir.config.check;
 
+import io.weir.config.WeirProperties;
 import io.weir.config.check.RoutesCheck.Route;
 import jakarta.validation.MessageInterpolator;
 import jakarta.validation.Validation;
@@ -86,25 +87,26 @@ public final class ConfigurationCheck {
         properties.checkGroup(
                 "weir", PropertySchema.WEIR, RawTree.at(root, "weir"), SourceLocation.outsideFiles("configuration"));
         ValidValues validValues = properties.validValues();
-        new BackendsCheck(root, validValues, problems::add).check();
-        new GatewayCheck(environment, root, validValues, problems::add).check();
+        Section<WeirProperties> weir = Section.weir(validValues);
+        new BackendsCheck(root, weir, problems::add).check();
+        new GatewayCheck(environment, root, weir, problems::add).check();
 
         Supplier<GatewayFactories> factories = SingletonSupplier.of(
                 () -> GatewayFactories.of(environment, new SpringValidatorAdapter(validation.getValidator())));
         DefinitionsCheck definitions = new DefinitionsCheck(environment, factories, problems::add);
-        List<Route> routes = new RoutesCheck(environment, validValues, definitions, problems::add).check(root);
+        List<Route> routes = new RoutesCheck(environment, weir, definitions, problems::add).check(root);
         if (!ExtensionJars.installed().isEmpty()) {
             problems.addAll(factories.get().extensionProblems());
         }
 
-        new ConsistencyCheck(environment, validValues, problems::add).check(routes);
+        new ConsistencyCheck(environment, weir, problems::add).check(routes);
         Set<String> reported = problems.stream().map(ConfigurationProblem::path).collect(Collectors.toSet());
         new SpringPropertiesCheck(reported::contains, problems::add).check(root);
         ValidationReport report = new ValidationReport(
-                problems, validValues.names("weir.backends").size(), routes.size());
+                problems, weir.names(WeirProperties::backends).size(), routes.size());
         return new CheckResult(report, validValues, () -> {
             List<ConfigurationProblem> warnings = new ArrayList<>(definitions.warnings());
-            warnings.addAll(new WarningsCheck(environment, validValues).check(routes));
+            warnings.addAll(new WarningsCheck(environment, weir).check(routes));
             return warnings;
         });
     }

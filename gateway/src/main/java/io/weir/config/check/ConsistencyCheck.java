@@ -68,9 +68,9 @@ final class ConsistencyCheck {
     private final Section<WeirProperties> weir;
     private final Consumer<ConfigurationProblem> problems;
 
-    ConsistencyCheck(Environment environment, ValidValues validValues, Consumer<ConfigurationProblem> problems) {
+    ConsistencyCheck(Environment environment, Section<WeirProperties> weir, Consumer<ConfigurationProblem> problems) {
         this.environment = environment;
-        this.weir = Section.weir(validValues);
+        this.weir = weir;
         this.problems = problems;
     }
 
@@ -78,7 +78,7 @@ final class ConsistencyCheck {
     void check(List<Route> routes) {
         weir.in(WeirProperties::edge)
                 .explicit(EdgeProperties::priorityHeader)
-                .filter(entry -> !hasTrustedProxies())
+                .filter(entry -> !NetworksCheck.hasTrustedProxies(weir))
                 .ifPresent(entry -> report(
                         entry, "also weir.edge.trusted-proxies, since the field is used only from trusted proxies"));
         redis().explicit(RedisProperties::uri).ifPresent(uri -> checkRedis(uri, String.valueOf(uri.value())));
@@ -198,7 +198,7 @@ final class ConsistencyCheck {
             return;
         }
         String part = String.valueOf(key.value());
-        if (part.startsWith(TenantKey.HEADER) && !hasTrustedProxies()) {
+        if (part.startsWith(TenantKey.HEADER) && !NetworksCheck.hasTrustedProxies(weir)) {
             report(key, "also weir.edge.trusted-proxies, since the field is used only from trusted proxies");
         }
         if (part.startsWith(TenantKey.CLAIM) && routes.stream().noneMatch(route -> bringsTokens(route, name))) {
@@ -216,13 +216,6 @@ final class ConsistencyCheck {
                         .filter(backend::equals)
                         .isPresent();
         return leadsThere && IssuersCheck.requiresToken(properties);
-    }
-
-    private boolean hasTrustedProxies() {
-        return weir.in(WeirProperties::edge)
-                .value(EdgeProperties::trustedProxies)
-                .filter(proxies -> !proxies.isEmpty())
-                .isPresent();
     }
 
     private static boolean isAuto(Entry calls) {

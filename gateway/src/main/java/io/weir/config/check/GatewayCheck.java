@@ -2,10 +2,14 @@ package io.weir.config.check;
 
 import io.weir.cluster.ClusterProperties;
 import io.weir.config.ReloadProperties;
+import io.weir.config.WeirProperties;
 import io.weir.config.check.RawTree.Setting;
 import io.weir.config.check.ValidValues.Entry;
+import io.weir.edge.EdgeProperties;
 import io.weir.edge.ProxyProtocol;
 import io.weir.management.ManagementPort;
+import io.weir.management.ManagementProperties;
+import io.weir.overload.OverloadProperties;
 import java.net.InetAddress;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -31,11 +35,6 @@ import org.springframework.core.env.Environment;
  */
 final class GatewayCheck {
 
-    private static final String PROXY_PROTOCOL = "weir.edge.proxy-protocol";
-    private static final List<String> DNS_SERVERS = List.of("weir.cluster.dns-server", "weir.dns-server");
-    private static final String TOKEN = "weir.management.token";
-    private static final String READ_ONLY_TOKEN = "weir.management.read-only-token";
-    private static final String OPERATORS = "weir.management.operators";
     private static final String MANAGEMENT_PORT = "management.server.port";
     private static final String MANAGEMENT_ADDRESS = "management.server.address";
     private static final String SERVER_PORT = "server.port";
@@ -45,9 +44,6 @@ final class GatewayCheck {
     private static final String NO_STRATEGY = "none";
     private static final String LOG_LEVEL = "logging.level";
     private static final String LOG_LEVELS = "for each logger trace, debug, info, warn, error, fatal or off";
-    private static final String TARGET_DELAY = "weir.overload.target-event-loop-delay";
-    private static final String MAX_DELAY = "weir.overload.max-event-loop-delay";
-    private static final String OVERLOAD_INTERVAL = "weir.overload.interval";
     /** As many as {@code LoopDelay} keeps, and some. */
     private static final int MAX_INTERVAL_TARGETS = 100;
     /**
@@ -63,14 +59,14 @@ final class GatewayCheck {
 
     private final Environment environment;
     private final RawTree root;
-    private final ValidValues validValues;
+    private final Section<WeirProperties> weir;
     private final Consumer<ConfigurationProblem> problems;
 
     GatewayCheck(
-            Environment environment, RawTree root, ValidValues validValues, Consumer<ConfigurationProblem> problems) {
+            Environment environment, RawTree root, Section<WeirProperties> weir, Consumer<ConfigurationProblem> problems) {
         this.environment = environment;
         this.root = root;
-        this.validValues = validValues;
+        this.weir = weir;
         this.problems = problems;
     }
 
@@ -80,12 +76,13 @@ final class GatewayCheck {
                 .flatMap(leaf -> RawTree.effective(List.of(leaf)).stream())
                 .flatMap(setting -> unresolved(setting).stream())
                 .forEach(problems);
-        new NetworksCheck(root, validValues, problems).check();
-        new RouteAnswersCheck(root, validValues, problems).check();
-        new TlsCheck(environment, root, validValues, problems).check();
-        new IssuersCheck(environment, validValues, problems).check();
+        new NetworksCheck(root, weir, problems).check();
+        new RouteAnswersCheck(root, weir, problems).check();
+        new TlsCheck(environment, root, weir, problems).check();
+        new IssuersCheck(environment, weir, problems).check();
         checkProxyProtocol();
-        DNS_SERVERS.forEach(server -> validValues.explicit(server).ifPresent(this::checkDnsServer));
+        weir.in(WeirProperties::cluster).explicit(ClusterProperties::dnsServer).ifPresent(this::checkDnsServer);
+        weir.explicit(WeirProperties::dnsServer).ifPresent(this::checkDnsServer);
         checkForwardHeaders();
         checkEventLoopDelays();
         checkCertificatePeriod();
@@ -123,23 +120,23 @@ final class GatewayCheck {
 
     /** The order of the delays at which the gateway begins to refuse requests, and refuses all. */
     private void checkEventLoopDelays() {
-        Duration target = duration(TARGET_DELAY);
-        Duration longestInterval = target == null ? null : target.multipliedBy(MAX_INTERVAL_TARGETS);
-        Duration max = duration(MAX_DELAY);
-        checkAtMost(TARGET_DELAY, max, "max-event-loop-delay");
-        checkAtMost(OVERLOAD_INTERVAL, longestInterval, MAX_INTERVAL_TARGETS + " times target-event-loop-delay");
+        Section<OverloadProperties> overload = weir.in(WeirProperties::overload);
+        Optional<Duration> target = overload.value(OverloadProperties::targetEventLoopDelay);
+        checkAtMost(
+                overload.get(OverloadProperties::targetEventLoopDelay),
+                overload.value(OverloadProperties::maxEventLoopDelay),
+                "max-event-loop-delay");
+        checkAtMost(
+                overload.get(OverloadProperties::interval),
+                target.map(delay -> delay.multipliedBy(MAX_INTERVAL_TARGETS)),
+                MAX_INTERVAL_TARGETS + " times target-event-loop-delay");
     }
 
-    /** A duration, or its default; null: it is not valid, which is reported already. */
-    private @Nullable Duration duration(String path) {
-        return validValues.value(path, Duration.class).orElse(null);
-    }
-
-    private void checkAtMost(String path, @Nullable Duration limit, String limitName) {
-        Entry entry = validValues.get(path).orElse(null);
-        if (entry != null && limit != null && ((Duration) entry.value()).compareTo(limit) > 0) {
-            problems.accept(entry.expected(((Duration) entry.value()).toMillis() + "ms", "at most " + limitName + ", " + limit.toMillis() + "ms"));
-        }
+    private void checkAtMost(Optional<Entry> value, Optional<Duration> limit, String limitName) {
+        value.ifPresent(entry -> limit.filter(most -> ((Duration) entry.value()).compareTo(most) > 0)
+                .ifPresent(most -> problems.accept(entry.expected(
+                        ((Duration) entry.value()).toMillis() + "ms",
+                        "at most " + limitName + ", " + most.toMillis() + "ms"))));
     }
 
     /** Spring Boot reports a value that is no duration. */
@@ -175,14 +172,11 @@ final class GatewayCheck {
 
     /** Reports a PROXY protocol that is believed from nobody. */
     private void checkProxyProtocol() {
-        boolean hasProxies = validValues
-                .get(NetworksCheck.TRUSTED_PROXIES)
-                .filter(entry -> !(entry.value() instanceof List<?> networks) || !networks.isEmpty())
-                .isPresent();
-        validValues
-                .explicit(PROXY_PROTOCOL)
-                .filter(entry -> entry.value() != ProxyProtocol.OFF && !hasProxies)
-                .ifPresent(entry -> problems.accept(entry.expected("also " + NetworksCheck.TRUSTED_PROXIES + ", the balancers that send the header")));
+        weir.in(WeirProperties::edge)
+                .explicit(EdgeProperties::proxyProtocol)
+                .filter(entry -> entry.value() != ProxyProtocol.OFF && !NetworksCheck.hasTrustedProxies(weir))
+                .ifPresent(entry -> problems.accept(entry.expected(
+                        "also " + NetworksCheck.TRUSTED_PROXIES + ", the balancers that send the header")));
     }
 
     private void checkDnsServer(Entry server) {
@@ -199,11 +193,10 @@ final class GatewayCheck {
      */
     private void checkTokens() {
         List<Entry> tokens = new ArrayList<>();
-        validValues.explicit(TOKEN).ifPresent(tokens::add);
-        validValues.explicit(READ_ONLY_TOKEN).ifPresent(tokens::add);
-        for (String name : validValues.names(OPERATORS).keySet()) {
-            validValues.explicit(OPERATORS + '.' + name).ifPresent(tokens::add);
-        }
+        Section<ManagementProperties> management = weir.in(WeirProperties::management);
+        management.explicit(ManagementProperties::token).ifPresent(tokens::add);
+        management.explicit(ManagementProperties::readOnlyToken).ifPresent(tokens::add);
+        management.entries(ManagementProperties::operators).forEach(tokens::add);
         Map<Object, Entry> byValue = new HashMap<>();
         for (Entry token : tokens) {
             if (!canBeSent(String.valueOf(token.value()))) {
@@ -232,7 +225,11 @@ final class GatewayCheck {
             return;
         }
         // Valid or not: another check reports a token that is too short.
-        boolean hasToken = Stream.of(TOKEN, READ_ONLY_TOKEN, OPERATORS)
+        Section<ManagementProperties> management = weir.in(WeirProperties::management);
+        boolean hasToken = Stream.of(
+                        management.pathOf(ManagementProperties::token),
+                        management.pathOf(ManagementProperties::readOnlyToken),
+                        management.pathOf(ManagementProperties::operators))
                 .flatMap(path -> RawTree.at(root, path).stream())
                 .anyMatch(node -> node.leaves().findAny().isPresent());
         @Nullable

@@ -53,9 +53,9 @@ final class IssuersCheck {
     private final Section<WeirProperties> weir;
     private final Consumer<ConfigurationProblem> problems;
 
-    IssuersCheck(Environment environment, ValidValues validValues, Consumer<ConfigurationProblem> problems) {
+    IssuersCheck(Environment environment, Section<WeirProperties> weir, Consumer<ConfigurationProblem> problems) {
         this.environment = environment;
-        this.weir = Section.weir(validValues);
+        this.weir = weir;
         this.problems = problems;
     }
 

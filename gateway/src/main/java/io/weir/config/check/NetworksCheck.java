@@ -24,9 +24,9 @@ final class NetworksCheck {
     private final Section<WeirProperties> weir;
     private final Consumer<ConfigurationProblem> problems;
 
-    NetworksCheck(RawTree root, ValidValues validValues, Consumer<ConfigurationProblem> problems) {
+    NetworksCheck(RawTree root, Section<WeirProperties> weir, Consumer<ConfigurationProblem> problems) {
         this.root = root;
-        this.weir = Section.weir(validValues);
+        this.weir = weir;
         this.problems = problems;
     }
 
@@ -47,6 +47,11 @@ final class NetworksCheck {
                     .ifPresent(entry -> problems.accept(
                             entry.expected("at least one network, or no list, which allows all addresses")));
         });
+    }
+
+    /** Whether any proxy is trusted. */
+    static boolean hasTrustedProxies(Section<WeirProperties> weir) {
+        return !weir.in(WeirProperties::edge).list(EdgeProperties::trustedProxies).isEmpty();
     }
 
     /** A group whose properties are all commented out would be ignored, and the route open to everybody. */

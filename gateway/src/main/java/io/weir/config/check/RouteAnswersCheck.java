@@ -22,9 +22,9 @@ final class RouteAnswersCheck {
     private final Section<WeirProperties> weir;
     private final Consumer<ConfigurationProblem> problems;
 
-    RouteAnswersCheck(RawTree root, ValidValues validValues, Consumer<ConfigurationProblem> problems) {
+    RouteAnswersCheck(RawTree root, Section<WeirProperties> weir, Consumer<ConfigurationProblem> problems) {
         this.root = root;
-        this.weir = Section.weir(validValues);
+        this.weir = weir;
         this.problems = problems;
     }
 

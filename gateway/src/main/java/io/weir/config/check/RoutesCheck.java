@@ -1,5 +1,7 @@
 package io.weir.config.check;
 
+import io.weir.config.RouteProperties;
+import io.weir.config.WeirProperties;
 import io.weir.config.check.RawTree.Setting;
 import io.weir.config.check.ValidValues.Entry;
 import java.lang.annotation.Annotation;
@@ -72,7 +74,7 @@ final class RoutesCheck {
     private static final Set<String> TIMEOUTS = Set.of("response-timeout", "connect-timeout");
 
     private final Environment environment;
-    private final ValidValues validValues;
+    private final Section<WeirProperties> weir;
     private final DefinitionsCheck definitions;
     private final Consumer<ConfigurationProblem> problems;
     private final List<Route> routes = new ArrayList<>();
@@ -81,11 +83,11 @@ final class RoutesCheck {
 
     RoutesCheck(
             Environment environment,
-            ValidValues validValues,
+            Section<WeirProperties> weir,
             DefinitionsCheck definitions,
             Consumer<ConfigurationProblem> problems) {
         this.environment = environment;
-        this.validValues = validValues;
+        this.weir = weir;
         this.definitions = definitions;
         this.problems = problems;
     }
@@ -133,7 +135,7 @@ final class RoutesCheck {
     }
 
     private Optional<Entry> sticky(String id) {
-        return validValues.explicit("weir.routes." + id + ".sticky");
+        return weir.in(WeirProperties::routes, id).explicit(RouteProperties::sticky);
     }
 
     private void report(Entry entry, String expected) {
@@ -141,8 +143,8 @@ final class RoutesCheck {
     }
 
     private void checkPreservedPath(String id, List<ValidDefinition> filters) {
-        validValues
-                .explicit("weir.routes." + id + ".preserve-path")
+        weir.in(WeirProperties::routes, id)
+                .explicit(RouteProperties::preservePath)
                 .filter(entry -> Boolean.TRUE.equals(entry.value()))
                 .ifPresent(entry -> filters.stream()
                         .map(filter -> filter.definition().name())
@@ -327,7 +329,7 @@ final class RoutesCheck {
             return null;
         }
         String name = uri.getHost() != null ? uri.getHost() : authority;
-        Set<String> backends = validValues.names("weir.backends").keySet();
+        Set<String> backends = weir.names(WeirProperties::backends).keySet();
         if (!text.equals(prefix + name)) {
             problems.accept(setting.expected(text, prefix + "<name>; a port belongs to weir.backends.<name>.uri, a path to filters"));
         } else if (!backends.contains(name)) {
@@ -344,9 +346,7 @@ final class RoutesCheck {
         String why;
         @Nullable String nearest = null;
         if (UNPROTECTED.contains(scheme)) {
-            if (validValues
-                    .value("weir.allow-unprotected-routes", Boolean.class)
-                    .orElse(false)) {
+            if (weir.value(WeirProperties::allowUnprotectedRoutes).orElse(false)) {
                 return;
             }
             why =

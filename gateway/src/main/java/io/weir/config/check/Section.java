@@ -60,6 +60,13 @@ record Section<R extends Record>(ValidValues values, String path) {
         return values.names(pathOf(component));
     }
 
+    /** The configured values in a map of single values. */
+    Stream<Entry> entries(Component<R, ? extends Map<String, ?>> component) {
+        String map = pathOf(component);
+        return values.names(map).keySet().stream()
+                .flatMap(name -> values.get(map + '.' + name).stream());
+    }
+
     /** The values of a list or set; empty if it is invalid, or not configured and without default. */
     @SuppressWarnings("unchecked") // The check has converted the elements.
     <E> List<E> list(Component<R, ? extends Collection<E>> component) {
@@ -78,7 +85,7 @@ record Section<R extends Record>(ValidValues values, String path) {
 
     /** A configured value; empty for a default. */
     Optional<Entry> explicit(Component<R, ?> component) {
-        return values.explicit(pathOf(component));
+        return get(component).filter(Entry::isExplicit);
     }
 
     /** A value or its default; empty if it is invalid, or not configured and without default. */

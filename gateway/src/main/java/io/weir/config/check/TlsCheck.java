@@ -1,7 +1,9 @@
 package io.weir.config.check;
 
+import io.weir.config.WeirProperties;
 import io.weir.config.check.RawTree.Setting;
 import io.weir.config.check.ValidValues.Entry;
+import io.weir.edge.EdgeProperties;
 import io.weir.edge.TlsEngine;
 import java.util.List;
 import java.util.Locale;
@@ -25,33 +27,32 @@ final class TlsCheck {
     private static final Pattern SERVER_NAME = Pattern.compile(".*\\.server-?name", Pattern.CASE_INSENSITIVE);
     private static final Pattern HOST_NAME =
             Pattern.compile("[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*");
-    private static final String REDIRECT_PORT = "weir.edge.redirect-port";
-    private static final String REDIRECT_TO_PORT = "weir.edge.redirect-to-port";
     /** The ports of other servers, and their defaults. */
     private static final Map<String, Integer> PORTS = Map.of("server.port", 8080, "management.server.port", 0);
 
     private final Environment environment;
     private final RawTree root;
-    private final ValidValues validValues;
+    private final Section<WeirProperties> weir;
     private final Consumer<ConfigurationProblem> problems;
 
-    TlsCheck(Environment environment, RawTree root, ValidValues validValues, Consumer<ConfigurationProblem> problems) {
+    TlsCheck(Environment environment, RawTree root, Section<WeirProperties> weir, Consumer<ConfigurationProblem> problems) {
         this.environment = environment;
         this.root = root;
-        this.validValues = validValues;
+        this.weir = weir;
         this.problems = problems;
     }
 
     void check() {
-        validValues
-                .explicit("weir.edge.tls-engine")
+        Section<EdgeProperties> edge = weir.in(WeirProperties::edge);
+        edge.explicit(EdgeProperties::tlsEngine)
                 .filter(entry -> entry.value() == TlsEngine.OPENSSL)
                 .ifPresent(this::checkLibrary);
-        Entry port = validValues.explicit(REDIRECT_PORT).orElse(null);
+        Entry port = edge.explicit(EdgeProperties::redirectPort).orElse(null);
         if (port == null) {
-            validValues
-                    .explicit(REDIRECT_TO_PORT)
-                    .ifPresent(entry -> report(entry, "also " + REDIRECT_PORT + ", the port that redirects"));
+            edge.explicit(EdgeProperties::redirectToPort)
+                    .ifPresent(entry -> report(
+                            entry,
+                            "also " + edge.pathOf(EdgeProperties::redirectPort) + ", the port that redirects"));
         } else {
             checkRedirect(port);
         }

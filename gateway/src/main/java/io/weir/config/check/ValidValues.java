@@ -55,13 +55,4 @@ final class ValidValues {
     Optional<Entry> get(String path) {
         return Optional.ofNullable(entries.get(path));
     }
-
-    /** A configured value; empty for a default. */
-    Optional<Entry> explicit(String path) {
-        return get(path).filter(Entry::isExplicit);
-    }
-
-    <T> Optional<T> value(String path, Class<T> type) {
-        return get(path).map(Entry::value).map(type::cast);
-    }
 }

@@ -1,14 +1,15 @@
 package io.weir.config.check;
 
+import io.weir.config.RouteProperties;
+import io.weir.config.WeirProperties;
 import io.weir.config.check.RoutesCheck.Route;
+import io.weir.fallback.FallbackProperties;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import org.springframework.boot.context.properties.bind.BindException;
-import org.springframework.boot.context.properties.bind.Bindable;
-import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.cloud.gateway.handler.predicate.PredicateDefinition;
 import org.springframework.cloud.gateway.route.RouteDefinition;
 import org.springframework.core.env.Environment;
@@ -22,25 +23,23 @@ import org.springframework.core.env.Environment;
  */
 final class WarningsCheck {
 
-    private static final String BACKENDS = "weir.backends";
     private static final String ANY_BELOW = "/**";
     private static final String PATH = "Path";
 
     private final Environment environment;
-    private final ValidValues validValues;
+    private final Section<WeirProperties> weir;
     private final List<ConfigurationProblem> warnings = new ArrayList<>();
 
-    WarningsCheck(Environment environment, ValidValues validValues) {
+    WarningsCheck(Environment environment, Section<WeirProperties> weir) {
         this.environment = environment;
-        this.validValues = validValues;
+        this.weir = weir;
     }
 
     List<ConfigurationProblem> check(List<Route> routes) {
         warnUnusedBackends(routes);
         try {
-            List<RouteDefinition> definitions = Binder.get(environment)
-                    .bind(RoutesCheck.PREFIX + ".routes", Bindable.listOf(RouteDefinition.class))
-                    .orElse(List.of());
+            List<RouteDefinition> definitions =
+                    new RoutesBinder(environment).gateway().getRoutes();
             boolean inOrderOfFile = definitions.stream().allMatch(route -> route.getOrder() == 0);
             if (inOrderOfFile && definitions.size() == routes.size()) {
                 warnHiddenRoutes(routes, definitions);
@@ -54,24 +53,28 @@ final class WarningsCheck {
     private void warnUnusedBackends(List<Route> routes) {
         Set<String> used = new HashSet<>();
         routes.forEach(route -> Optional.ofNullable(route.backend()).ifPresent(used::add));
-        validValues
-                .names("weir.routes")
-                .keySet()
-                .forEach(id -> validValues
-                        .explicit("weir.routes." + id + ".fallback.backend")
-                        .ifPresent(backend -> used.add(String.valueOf(backend.value()))));
-        validValues.names(BACKENDS).forEach((name, location) -> {
+        weir.each(WeirProperties::routes)
+                .forEach(route -> route.getValue()
+                        .in(RouteProperties::fallback)
+                        .value(FallbackProperties::backend)
+                        .ifPresent(used::add));
+        weir.names(WeirProperties::backends).forEach((name, location) -> {
             if (!used.contains(name)) {
                 warnings.add(
-                        ConfigurationProblem.of(location, BACKENDS + '.' + name, null, "no route uses this backend"));
+                        ConfigurationProblem.of(location, weir.in(WeirProperties::backends, name).path(), null, "no route uses this backend"));
             }
         });
     }
 
     private void warnHiddenRoutes(List<Route> routes, List<RouteDefinition> definitions) {
+        // Once for each route, since each route is compared with each other one.
+        List<List<List<String>>> patterns = definitions.stream()
+                .map(route ->
+                        route.getPredicates().stream().map(WarningsCheck::patterns).toList())
+                .toList();
         for (int later = 1; later < routes.size(); later++) {
             for (int earlier = 0; earlier < later; earlier++) {
-                if (hides(definitions.get(earlier), definitions.get(later))) {
+                if (hides(patterns.get(earlier), patterns.get(later))) {
                     Route hidden = routes.get(later);
                     warnings.add(ConfigurationProblem.of(
                             hidden.location(),
@@ -84,19 +87,17 @@ final class WarningsCheck {
         }
     }
 
-    private static boolean hides(RouteDefinition earlier, RouteDefinition later) {
-        if (earlier.getPredicates().size() != 1) {
+    private static boolean hides(List<List<String>> earlier, List<List<String>> later) {
+        if (earlier.size() != 1) {
             return false;
         }
-        List<String> wide = patterns(earlier.getPredicates().getFirst());
+        List<String> wide = earlier.getFirst();
         if (wide.contains(ANY_BELOW)) {
             return true;
         }
-        return later.getPredicates().stream().anyMatch(predicate -> {
-            List<String> narrow = patterns(predicate);
-            return !narrow.isEmpty()
-                    && narrow.stream().allMatch(one -> wide.stream().anyMatch(other -> contains(other, one)));
-        });
+        return later.stream()
+                .anyMatch(narrow -> !narrow.isEmpty()
+                        && narrow.stream().allMatch(one -> wide.stream().anyMatch(other -> contains(other, one))));
     }
 
     /** The patterns of a Path predicate; empty for any other predicate. */

@@ -25,7 +25,9 @@
  *   <li>{@link io.weir.config.check.PropertiesCheck} compares both trees. It collects the valid values,
  *       including defaults, by property path as {@link io.weir.config.check.ValidValues}.
  *   <li>{@link io.weir.config.check.BackendsCheck}, {@link io.weir.config.check.GatewayCheck} and
- *       {@link io.weir.config.check.ConsistencyCheck} compare valid values with each other. Only explicit
+ *       {@link io.weir.config.check.ConsistencyCheck} compare valid values with each other. They name a
+ *       property by the accessor of its record ({@link io.weir.config.check.Section}), so that the compiler
+ *       finds each check of a renamed one. Only explicit
  *       values can contradict each other: a default wait of 100 ms with a deadline of 80 ms is valid, because
  *       the deadline ends the wait.
  *   <li>{@link io.weir.config.check.RoutesCheck} and {@link io.weir.config.check.DefinitionsCheck} create the
