@@ -103,7 +103,11 @@ record Section<R extends Record>(ValidValues values, String path) {
         try {
             Method serialized = component.getClass().getDeclaredMethod("writeReplace");
             serialized.setAccessible(true);
-            return PropertyNames.kebabCase(((SerializedLambda) serialized.invoke(component)).getImplMethodName());
+            String accessor = ((SerializedLambda) serialized.invoke(component)).getImplMethodName();
+            if (accessor.contains("$")) {
+                throw new IllegalStateException(accessor + ": no component (expected: a reference to an accessor)");
+            }
+            return PropertyNames.kebabCase(accessor);
         } catch (ReflectiveOperationException e) {
             throw new IllegalStateException("no name (expected: a reference to an accessor)", e);
         }
