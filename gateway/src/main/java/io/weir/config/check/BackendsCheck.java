@@ -4,9 +4,12 @@ import io.weir.config.BackendProperties;
 import io.weir.config.InstanceProperties;
 import io.weir.config.WeirProperties;
 import io.weir.config.check.ValidValues.Entry;
+import io.weir.health.CheckMode;
+import io.weir.health.HealthCheckProperties;
 import io.weir.instance.ConnectionProperties;
 import io.weir.instance.LoadBalancingPolicy;
 import io.weir.instance.LoadBalancingProperties;
+import io.weir.instance.UpstreamProtocol;
 import java.net.URI;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -60,10 +63,14 @@ final class BackendsCheck {
             Section<BackendProperties> backend = weir.in(WeirProperties::backends, name);
             if (!NAME.matcher(name).matches()) {
                 problems.accept(ConfigurationProblem.expected(
-                        location, backend.path(), null, "1 to 63 of a-z, 0-9 and -; a letter first, a letter or digit last"));
+                        location,
+                        backend.path(),
+                        null,
+                        "1 to 63 of a-z, 0-9 and -; a letter first, a letter or digit last"));
             }
             checkAddresses(backend, location);
             checkLoadBalancing(backend.in(BackendProperties::loadBalancing));
+            checkHealthCheck(backend, backend.in(BackendProperties::healthCheck));
             backend.in(BackendProperties::connection)
                     .explicit(ConnectionProperties::sslBundle)
                     .ifPresent(bundle -> checkSslBundle(backend, bundle));
@@ -162,6 +169,34 @@ final class BackendsCheck {
         }
     }
 
+    /** A check has what its kind of request needs, and nothing that it ignores. */
+    private void checkHealthCheck(Section<BackendProperties> backend, Section<HealthCheckProperties> check) {
+        Entry probe = check.get(HealthCheckProperties::probe).orElse(null);
+        if (probe == null) {
+            return;
+        }
+        String path = check.pathOf(HealthCheckProperties::path);
+        boolean hasPath = !RawTree.at(root, path).isEmpty();
+        if (probe.value() == CheckMode.PATH && !hasPath) {
+            problems.accept(ConfigurationProblem.of(
+                    probe.location(), path, null, "missing; expected: text, a path that starts with /"));
+        }
+        if (probe.value() == CheckMode.GRPC_HEALTH
+                && backend.value(BackendProperties::protocol).orElse(null) != UpstreamProtocol.H2) {
+            report(probe, "also protocol: h2, since gRPC needs HTTP/2");
+        }
+        reportUnlessFor(CheckMode.PATH, probe, check.explicit(HealthCheckProperties::path));
+        reportUnlessFor(CheckMode.PATH, probe, check.explicit(HealthCheckProperties::expectedStatuses));
+        reportUnlessFor(CheckMode.GRPC_HEALTH, probe, check.explicit(HealthCheckProperties::grpcService));
+    }
+
+    private void reportUnlessFor(CheckMode mode, Entry probe, Optional<Entry> setting) {
+        setting.filter(any -> probe.value() != mode)
+                .ifPresent(entry -> report(
+                        entry,
+                        "also probe: " + mode.name().toLowerCase(Locale.ROOT).replace('_', '-')));
+    }
+
     /** A hash has a key, and only a hash. */
     private void checkLoadBalancing(Section<LoadBalancingProperties> properties) {
         Entry key = properties.explicit(LoadBalancingProperties::hashKey).orElse(null);
@@ -225,7 +260,8 @@ final class BackendsCheck {
         if (isClearText) {
             report(bundle, "an https backend, because an SSL bundle is configured");
         } else if (!bundles.contains(String.valueOf(bundle.value()))) {
-            problems.accept(bundle.problem(bundle.text(), UNKNOWN_BUNDLE, PropertyNames.nearest(String.valueOf(bundle.value()), bundles)));
+            problems.accept(bundle.problem(
+                    bundle.text(), UNKNOWN_BUNDLE, PropertyNames.nearest(String.valueOf(bundle.value()), bundles)));
         }
     }
 
@@ -236,7 +272,8 @@ final class BackendsCheck {
                 .forEach(instance -> backends.stream()
                         .filter(backend ->
                                 PropertyNames.uniform(backend).equals(PropertyNames.uniform(instance.name())))
-                        .forEach(backend -> problems.accept(instance.problem("without effect on a Weir backend; use " + equivalent.formatted(backend)))));
+                        .forEach(backend -> problems.accept(instance.problem(
+                                "without effect on a Weir backend; use " + equivalent.formatted(backend)))));
     }
 
     private void report(Entry entry, String expected) {

@@ -49,9 +49,9 @@ class RecordBinderTest {
     void bindsEveryProperty() throws IOException {
         String all = ShippedConfigurationTest.withAllSettingsEnabled(ANNOTATED)
                 .lines()
-                // The file has no SSL bundle, which a redirect needs, and the addresses of its backends are
-                // in their URIs.
-                .filter(line -> Stream.of("ssl-bundle:", "redirect-", "instances: [", "discovery:")
+                // The file has no SSL bundle, which a redirect needs, the addresses of its backends are in
+                // their URIs, and a health check has one kind of request.
+                .filter(line -> Stream.of("ssl-bundle:", "redirect-", "instances: [", "discovery:", "grpc-service:")
                         .noneMatch(line::contains))
                 .collect(java.util.stream.Collectors.joining("\n"));
         assertBoundAsBySpringBoot(all, ShippedConfigurationTest.SECRETS);
