@@ -1,6 +1,7 @@
 package io.weir.reload;
 
 import io.weir.config.check.ConfigurationHash;
+import io.weir.management.HeldChanges;
 import io.weir.management.RecentEvents;
 import io.weir.metrics.ReloadMeters;
 import java.util.List;
@@ -78,7 +79,7 @@ final class ChangeReporter {
      * @param ended those that do not fit to the files
      * @param backends the backends in the files
      */
-    void reloaded(OperatorValues kept, OperatorValues over, OperatorValues ended, Set<String> backends) {
+    void reloaded(HeldChanges kept, HeldChanges over, HeldChanges ended, Set<String> backends) {
         kept.lines().forEach(line -> log.warn("Change kept by the reload, in place of the files' value: {}", line));
         over.lines().forEach(line -> log.warn("Change ended after its time: {}", line));
         ended.withoutBackends(backends)

@@ -84,6 +84,6 @@ final class ConfigurationFiles {
     /** Whether both have the same values. A check takes most time, so it comes last. */
     private static boolean isSame(ConfigurationSnapshot configuration, ConfigurationSnapshot now) {
         return now.hasSourcesOf(configuration)
-                || (new ConfigurationDifference(configuration, now).isEmpty() && OperatorValues.isValid(now));
+                || (new ConfigurationDifference(configuration, now).isEmpty() && OperatorLimits.isValid(now));
     }
 }

@@ -6,29 +6,26 @@ import io.weir.config.check.ConfigurationHash;
 import io.weir.config.check.ConfigurationProblem;
 import io.weir.config.check.ConfigurationSnapshot;
 import io.weir.management.ConfigurationState;
-import io.weir.management.Expiry;
-import io.weir.management.ExpiryTimer;
-import io.weir.management.OperatorChangeView;
+import io.weir.management.HeldChanges;
+import io.weir.management.OperatorChange;
+import io.weir.management.OperatorChange.Term;
+import io.weir.management.OperatorChangeStore;
 import io.weir.management.OperatorChanges;
 import io.weir.management.RecentEvents;
 import io.weir.metrics.ReloadMeters;
 import io.weir.reload.ConfigurationChange.Trigger;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.time.Instant;
 import java.time.InstantSource;
-import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.OptionalLong;
 import java.util.Set;
-import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
-import java.util.function.LongSupplier;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -45,12 +42,9 @@ import org.springframework.cloud.gateway.config.GatewayProperties;
 // forces a breaker never waits for the file system. `reloadLock` serialises reloads, from reading to keeping
 // the files; it alone is held while a reload reads and keeps files and waits for DNS, so that no operator
 // waits for either.
-public final class LiveConfiguration implements OperatorChanges, AutoCloseable {
+public final class LiveConfiguration implements OperatorChanges {
 
     private static final Logger log = LoggerFactory.getLogger(LiveConfiguration.class);
-
-    /** Between two attempts to end a change whose end could not be applied. */
-    private static final long RETRY_NANOS = TimeUnit.SECONDS.toNanos(10);
 
     private final ConfigurationFiles files;
     private final ConfigurationTarget target;
@@ -63,10 +57,8 @@ public final class LiveConfiguration implements OperatorChanges, AutoCloseable {
     /** Held while a configuration is applied. */
     private final Object applyLock = new Object();
 
-    private final LongSupplier nanoClock;
-    private final ExpiryTimer expiryTimer;
-    /** Written under this object's monitor. */
-    private volatile OperatorValues operatorValues = OperatorValues.NONE;
+    /** This object's monitor is held while the changes of properties are replaced. */
+    private final OperatorChangeStore operatorChanges;
 
     private volatile ConfigurationSnapshot inForce;
     /** The hash of the values in the files of the configuration in force. */
@@ -80,8 +72,7 @@ public final class LiveConfiguration implements OperatorChanges, AutoCloseable {
      * @param inForce the configuration with which the gateway started
      * @param reader reads the current configuration
      * @param draining whether the gateway is shutting down
-     * @param scheduler ends the changes of operators whose time is over
-     * @param nanoClock {@link System#nanoTime}, except in tests
+     * @param operatorChanges keeps the changes of operators
      * @param clock the times that are shown
      * @param kept keeps the files of each configuration that comes into force
      */
@@ -90,8 +81,7 @@ public final class LiveConfiguration implements OperatorChanges, AutoCloseable {
             Supplier<ConfigurationSnapshot> reader,
             ConfigurationTarget target,
             BooleanSupplier draining,
-            ExpiryTimer.Scheduler scheduler,
-            LongSupplier nanoClock,
+            OperatorChangeStore operatorChanges,
             InstantSource clock,
             ReloadMeters meters,
             RecentEvents recentEvents,
@@ -104,8 +94,8 @@ public final class LiveConfiguration implements OperatorChanges, AutoCloseable {
         this.clock = clock;
         this.meters = meters;
         this.reporter = new ChangeReporter(meters, recentEvents);
-        this.nanoClock = nanoClock;
-        this.expiryTimer = new ExpiryTimer(scheduler, nanoClock, this::endDue);
+        this.operatorChanges = operatorChanges;
+        operatorChanges.addEnder(this::endDue);
         meters.showHash(hash.value());
         log.info("Configuration of the start: hash {}, files {}", hash, inForce.files());
     }
@@ -174,7 +164,7 @@ public final class LiveConfiguration implements OperatorChanges, AutoCloseable {
     private ConfigurationTarget.Preparation prepare(ConfigurationSnapshot next) {
         try {
             if (!draining.getAsBoolean()
-                    && OperatorValues.isValid(next)
+                    && OperatorLimits.isValid(next)
                     && new ConfigurationDifference(inForce, next).problems().isEmpty()) {
                 return target.prepare(next.weir());
             }
@@ -194,16 +184,17 @@ public final class LiveConfiguration implements OperatorChanges, AutoCloseable {
     private synchronized ConfigurationChange reload(ConfigurationSnapshot next, Trigger trigger, String by) {
         ConfigurationChange change;
         ConfigurationHash before = hash;
-        OperatorValues lasting;
-        OperatorValues over = operatorValues.over(nanoClock.getAsLong());
+        HeldChanges lasting;
+        HeldChanges values = operatorValues();
+        HeldChanges over = operatorChanges.over().ofProperties();
         try {
-            lasting = operatorValues.without(over).fitting(next);
-            change = change(lasting.isEmpty() ? next : lasting.over(next), trigger, by);
+            lasting = OperatorLimits.fitting(values.without(over), next);
+            change = change(lasting.isEmpty() ? next : OperatorLimits.apply(lasting, next), trigger, by);
         } catch (RuntimeException e) {
             return unreadable(e, trigger, by);
         }
         if (change.isApplied()) {
-            OperatorValues ended = operatorValues.without(over).without(lasting);
+            HeldChanges ended = values.without(over).without(lasting);
             reporter.reloaded(lasting, over, ended, next.weir().backends().keySet());
             setOperatorValues(lasting);
             reporter.settled();
@@ -228,17 +219,23 @@ public final class LiveConfiguration implements OperatorChanges, AutoCloseable {
         if (!problems.isEmpty()) {
             return new Answer(List.of(), problems);
         }
-        Instant since = clock.instant().truncatedTo(ChronoUnit.SECONDS);
-        Expiry end = Expiry.of(lasting, since, nanoClock.getAsLong());
-        OperatorValues next = operatorValues.with(paths, by, since, end);
-        boolean isTimed = end != null || operatorValues.hasEnd(paths.keySet());
-        return changeByOperator(backend, next, by, Expiry.words(end), isTimed);
+        Term term = operatorChanges.term(lasting);
+        List<OperatorChange> changes = paths.entrySet().stream()
+                .map(path -> new OperatorChange(
+                        new OperatorChange.Subject(backend, path.getKey(), null), path.getValue(), by, term, null))
+                .toList();
+        HeldChanges values = operatorValues();
+        HeldChanges next = values.with(changes);
+        boolean isTimed = Stream.concat(changes.stream(), values.without(next).all().stream())
+                .anyMatch(change -> change.term().hasEnd());
+        return changeByOperator(backend, next, by, term.words(), isTimed);
     }
 
     @Override
     public synchronized Answer release(String backend, String by) {
-        OperatorValues next = operatorValues.withoutBackends(Set.of(backend));
-        return next.equals(operatorValues)
+        HeldChanges values = operatorValues();
+        HeldChanges next = values.withoutBackends(Set.of(backend));
+        return next.equals(values)
                 ? new Answer(List.of(), List.of())
                 : changeByOperator(backend, next, by, ", released", true);
     }
@@ -249,8 +246,8 @@ public final class LiveConfiguration implements OperatorChanges, AutoCloseable {
      * @param end the words for the end of the change
      * @param isTimed whether the change is recorded even if all values are as before, since their end differs
      */
-    private Answer changeByOperator(String backend, OperatorValues next, String by, String end, boolean isTimed) {
-        ConfigurationChange change = change(next.over(inForce), Trigger.OPERATOR, by);
+    private Answer changeByOperator(String backend, HeldChanges next, String by, String end, boolean isTimed) {
+        ConfigurationChange change = change(OperatorLimits.apply(next, inForce), Trigger.OPERATOR, by);
         if (!change.isApplied()) {
             log.warn("Change of limits of backend {} by {} rejected: {}", backend, by, change.problems());
             return new Answer(List.of(), change.problems());
@@ -266,22 +263,17 @@ public final class LiveConfiguration implements OperatorChanges, AutoCloseable {
 
     /** Ends the changes of operators whose time is over. A stopping gateway forgets them. */
     private synchronized void endDue() {
-        long now = nanoClock.getAsLong();
-        OperatorValues due = operatorValues.over(now);
-        if (draining.getAsBoolean()) {
+        HeldChanges due = operatorChanges.over().ofProperties();
+        if (due.isEmpty() || draining.getAsBoolean()) {
             return;
         }
-        if (due.isEmpty()) {
-            expiryTimer.set(operatorValues.nextEnd(now));
-            return;
-        }
-        OperatorValues rest = operatorValues.without(due);
+        HeldChanges rest = operatorValues().without(due);
         List<String> problems = List.of();
         // Values that were set beside those that end may be invalid without them; the files' are valid.
-        for (OperatorValues next :
-                new LinkedHashSet<>(List.of(rest, rest.withoutBackends(due.backends()), OperatorValues.NONE))) {
-            ConfigurationChange change =
-                    change(next.over(inForce), Trigger.EXPIRY, "the time that " + due.operators() + " set");
+        for (HeldChanges next :
+                new LinkedHashSet<>(List.of(rest, rest.withoutBackends(due.backends()), HeldChanges.NONE))) {
+            ConfigurationChange change = change(
+                    OperatorLimits.apply(next, inForce), Trigger.EXPIRY, "the time that " + due.operators() + " set");
             if (change.isApplied()) {
                 rest.without(next)
                         .lines()
@@ -296,29 +288,21 @@ public final class LiveConfiguration implements OperatorChanges, AutoCloseable {
             problems = change.problems();
         }
         log.error("Changes by {} could not be ended after their time: {}", due.operators(), problems);
-        expiryTimer.set(OptionalLong.of(now + RETRY_NANOS));
     }
 
-    private void setOperatorValues(OperatorValues next) {
-        operatorValues = next;
-        target.showOperatorsLimits(next.backendsWithLimit());
-        expiryTimer.set(next.nextEnd(nanoClock.getAsLong()));
+    /** The values of properties that operators have set. */
+    private HeldChanges operatorValues() {
+        return operatorChanges.inForce().ofProperties();
     }
 
-    /** The changes of limits by operators that are in force, by backend. */
-    public Map<String, List<OperatorChangeView>> operatorChanges() {
-        return operatorValues.views();
+    private void setOperatorValues(HeldChanges next) {
+        operatorChanges.replaceProperties(next);
+        target.showOperatorsLimits(OperatorLimits.backendsWithLimit(next));
     }
 
     /** The configuration in force, in short. */
     public ConfigurationState state() {
-        return new ConfigurationState(hash.toString(), operatorValues.values().size());
-    }
-
-    /** The gateway stops: no time of a change ends any more. */
-    @Override
-    public void close() {
-        expiryTimer.close();
+        return new ConfigurationState(hash.toString(), operatorValues().all().size());
     }
 
     @Override

@@ -16,6 +16,7 @@ import io.weir.lastgood.LastGoodStore;
 import io.weir.management.ConfigurationState;
 import io.weir.management.FaultView;
 import io.weir.management.Gateway;
+import io.weir.management.OperatorChangeStore;
 import io.weir.management.OperatorChangeView;
 import io.weir.management.OperatorSwitches;
 import io.weir.management.OtherMembersAdvisor;
@@ -26,11 +27,9 @@ import io.weir.management.WeirLastGoodEndpoint;
 import io.weir.reload.ChangeHistory;
 import io.weir.reload.LiveConfiguration;
 import java.time.InstantSource;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.stream.Stream;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.actuate.info.InfoContributor;
 import org.springframework.context.annotation.Bean;
@@ -44,15 +43,9 @@ class ManagementConfiguration {
     OperatorSwitches operatorSwitches(
             LiveRoutes routes,
             LiveConfiguration configuration,
-            RecentEvents recentEvents,
-            OperatorChangesTimer operatorChangesTimer) {
-        return new OperatorSwitches(
-                () -> routes.get().backends(),
-                configuration,
-                recentEvents,
-                operatorChangesTimer,
-                System::nanoTime,
-                InstantSource.system());
+            OperatorChangeStore operatorChangeStore,
+            RecentEvents recentEvents) {
+        return new OperatorSwitches(() -> routes.get().backends(), configuration, operatorChangeStore, recentEvents);
     }
 
     @Bean
@@ -71,15 +64,7 @@ class ManagementConfiguration {
 
             @Override
             public Map<String, List<OperatorChangeView>> operatorChanges() {
-                Map<String, List<OperatorChangeView>> changes = new HashMap<>(switches.inForce());
-                configuration
-                        .operatorChanges()
-                        .forEach((backend, limits) -> changes.merge(
-                                backend,
-                                limits,
-                                (one, other) -> Stream.concat(one.stream(), other.stream())
-                                        .toList()));
-                return changes;
+                return switches.inForce();
             }
 
             @Override

@@ -1,20 +1,16 @@
 package io.weir.wiring;
 
-import io.weir.management.ExpiryTimer;
+import io.weir.management.OperatorChangeStore;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Ends the changes of operators that have a time to live. Its only thread begins with the first of them: an
  * end applies a configuration, which blocks. A class of its own, since Spring Boot adds meters to each
  * executor that is a bean, and does without its own one.
  */
-final class OperatorChangesTimer implements ExpiryTimer.Scheduler, AutoCloseable {
-
-    private static final Logger log = LoggerFactory.getLogger(OperatorChangesTimer.class);
+final class OperatorChangesTimer implements OperatorChangeStore.Scheduler, AutoCloseable {
 
     private final ScheduledThreadPoolExecutor timer = new ScheduledThreadPoolExecutor(
             1, Thread.ofPlatform().daemon().name("weir-operator-changes").factory());
@@ -26,16 +22,8 @@ final class OperatorChangesTimer implements ExpiryTimer.Scheduler, AutoCloseable
 
     @Override
     public Runnable schedule(Runnable task, long delayNanos) {
-        ScheduledFuture<?> scheduled = timer.schedule(() -> runLogged(task), delayNanos, TimeUnit.NANOSECONDS);
+        ScheduledFuture<?> scheduled = timer.schedule(task, delayNanos, TimeUnit.NANOSECONDS);
         return () -> scheduled.cancel(false);
-    }
-
-    private static void runLogged(Runnable task) {
-        try {
-            task.run();
-        } catch (RuntimeException e) {
-            log.error("Changes of operators could not be ended after their time", e);
-        }
     }
 
     /** No task begins any more; one that runs is completed. */

@@ -14,6 +14,7 @@ import io.weir.door.LiveRoutes;
 import io.weir.drain.Drain;
 import io.weir.engine.Engine;
 import io.weir.instance.Pool;
+import io.weir.management.OperatorChangeStore;
 import io.weir.management.RecentEvents;
 import io.weir.metrics.EdgeMeters;
 import io.weir.metrics.MeterBook;
@@ -87,6 +88,11 @@ class ReloadConfiguration {
     }
 
     @Bean
+    OperatorChangeStore operatorChangeStore(OperatorChangesTimer operatorChangesTimer) {
+        return new OperatorChangeStore(operatorChangesTimer, System::nanoTime, InstantSource.system());
+    }
+
+    @Bean
     LiveConfiguration liveConfiguration(
             ConfigurableEnvironment environment,
             ObjectProvider<CheckedConfiguration> checked,
@@ -94,7 +100,7 @@ class ReloadConfiguration {
             ApplicationArguments arguments,
             ConfigurationApplier applier,
             Drain drain,
-            OperatorChangesTimer operatorChangesTimer,
+            OperatorChangeStore operatorChangeStore,
             MeterBook meterBook,
             RecentEvents recentEvents,
             WeirProperties properties) {
@@ -110,8 +116,7 @@ class ReloadConfiguration {
                 reader,
                 applier,
                 () -> drain.phase() != Drain.Phase.SERVING,
-                operatorChangesTimer,
-                System::nanoTime,
+                operatorChangeStore,
                 clock,
                 new ReloadMeters(meterBook, clock.instant()),
                 recentEvents,

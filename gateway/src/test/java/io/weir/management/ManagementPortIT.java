@@ -90,7 +90,10 @@ class ManagementPortIT {
         OperatorSwitches operatorSwitches(Backend orders, OperatorChanges changes, RecentEvents recentEvents) {
             VirtualTimer timer = new VirtualTimer();
             return new OperatorSwitches(
-                    () -> Map.of("orders", orders), changes, recentEvents, timer, timer::nanos, timer::instant);
+                    () -> Map.of("orders", orders),
+                    changes,
+                    new OperatorChangeStore(timer, timer::nanos, timer::instant),
+                    recentEvents);
         }
 
         @Bean

@@ -51,8 +51,8 @@ class OperatorSwitchesTest {
     private final ObservedGateway fixture = new ObservedGateway();
     private final Backend orders = fixture.backend(BackendObserver.NONE);
     private Map<String, Backend> backends = Map.of("orders", orders);
-    private final OperatorSwitches switches =
-            new OperatorSwitches(() -> backends, NO_LIMITS, recentEvents, timer, timer::nanos, timer::instant);
+    private final OperatorChangeStore store = new OperatorChangeStore(timer, timer::nanos, timer::instant);
+    private final OperatorSwitches switches = new OperatorSwitches(() -> backends, NO_LIMITS, store, recentEvents);
 
     @AfterEach
     void close() {
@@ -256,7 +256,7 @@ class OperatorSwitchesTest {
     void aStopForgetsTheTime() {
         switches.force(orders, "open", "alice", TEN_MINUTES);
 
-        switches.close();
+        store.close();
 
         assertThat(timer.tasks()).isZero();
         switches.force(orders, "closed", "alice", TEN_MINUTES);

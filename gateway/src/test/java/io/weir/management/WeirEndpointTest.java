@@ -604,7 +604,10 @@ class WeirEndpointTest {
 
     private WeirEndpoint endpoint(Backend backend) {
         OperatorSwitches switches = new OperatorSwitches(
-                () -> Map.of("orders", backend), changes, recentEvents, timer, timer::nanos, timer::instant);
+                () -> Map.of("orders", backend),
+                changes,
+                new OperatorChangeStore(timer, timer::nanos, timer::instant),
+                recentEvents);
         return new WeirEndpoint(
                 new OneBackend(backend, switches),
                 fixture.engine,

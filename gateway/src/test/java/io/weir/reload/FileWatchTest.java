@@ -7,6 +7,7 @@ import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.weir.config.WeirProperties;
 import io.weir.config.check.ConfigurationReader;
 import io.weir.config.check.ConfigurationSnapshot;
+import io.weir.management.OperatorChangeStore;
 import io.weir.management.RecentEvents;
 import io.weir.metrics.MeterBook;
 import io.weir.metrics.ReloadMeters;
@@ -74,8 +75,7 @@ class FileWatchTest {
                 this::read,
                 new AcceptingTarget(),
                 () -> false,
-                timer,
-                timer::nanos,
+                new OperatorChangeStore(timer, timer::nanos, timer::instant),
                 timer::instant,
                 new ReloadMeters(book, Instant.EPOCH),
                 new RecentEvents(timer::instant),

@@ -39,7 +39,7 @@ class OperatorLimitsTest {
         resolve("orders", Map.of(name, "7"));
 
         assertThat(problems).isEmpty();
-        assertThat(paths).containsOnly(Map.entry("weir.backends.orders." + path, "7"));
+        assertThat(paths).containsOnly(Map.entry(path, "7"));
     }
 
     @ParameterizedTest

@@ -6,6 +6,7 @@ import com.sun.net.httpserver.HttpServer;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.weir.config.WeirProperties;
 import io.weir.config.check.ConfigurationReader;
+import io.weir.management.OperatorChangeStore;
 import io.weir.management.RecentEvents;
 import io.weir.metrics.MeterBook;
 import io.weir.metrics.ReloadMeters;
@@ -96,8 +97,7 @@ class RollbackTest {
                 reader,
                 target,
                 () -> false,
-                timer,
-                timer::nanos,
+                new OperatorChangeStore(timer, timer::nanos, timer::instant),
                 timer::instant,
                 new ReloadMeters(new MeterBook(new SimpleMeterRegistry()), Instant.EPOCH),
                 new RecentEvents(timer::instant),

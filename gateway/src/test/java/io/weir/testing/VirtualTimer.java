@@ -1,6 +1,6 @@
 package io.weir.testing;
 
-import io.weir.management.ExpiryTimer;
+import io.weir.management.OperatorChangeStore;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -8,7 +8,7 @@ import java.util.Comparator;
 import java.util.List;
 
 /** A clock that the test moves, and the tasks that run at its moments. Not thread-safe. */
-public final class VirtualTimer implements ExpiryTimer.Scheduler {
+public final class VirtualTimer implements OperatorChangeStore.Scheduler {
 
     private static final long START_NANOS = Long.MAX_VALUE - 1_000;
 
