@@ -210,7 +210,7 @@ public final class AccessLog implements RouteObserver, AutoCloseable {
 
     byte[] line(ExchangeRecord exchange) {
         Caller caller = exchange.caller();
-        RequestFacts facts = caller instanceof RequestFacts given ? given : null;
+        RequestFacts facts = caller.received() instanceof RequestFacts given ? given : null;
         JsonLine line = begin(exchange.totalNanos());
         if (facts == null) {
             line.text(METHOD, caller.method().name(), WORD_CHARS);

@@ -6,7 +6,6 @@ import static org.springframework.cloud.gateway.support.ServerWebExchangeUtils.P
 import static org.springframework.cloud.gateway.support.ServerWebExchangeUtils.isAlreadyRouted;
 import static org.springframework.cloud.gateway.support.ServerWebExchangeUtils.setAlreadyRouted;
 
-import io.weir.edge.MalformedTargetException;
 import io.weir.engine.Engine;
 import io.weir.engine.Route;
 import io.weir.outcome.Reason;
@@ -61,22 +60,14 @@ public final class BackendRoutingFilter implements GlobalFilter, Ordered {
                     new RefusalException(Refusal.of(Reason.NO_ROUTE, "route " + matched.getId() + " is gone")));
         }
         boolean preservesPath = request.routes().pathPreserving().contains(route.id());
-        if (preservesPath) {
-            try {
-                request.inbound().target().receivedPath();
-            } catch (MalformedTargetException e) {
-                return Mono.error(new RefusalException(Refusal.of(Reason.BAD_REQUEST, e.getMessage())));
-            }
-        }
-        Refusal overloaded = request.inbound().refusalByDelay(engine, route);
-        if (overloaded != null) {
-            return Mono.error(new RefusalException(overloaded));
+        Refusal refused = request.inbound().refusalBeforeExchange(engine, route, preservesPath);
+        if (refused != null) {
+            return Mono.error(new RefusalException(refused));
         }
         GeneralCaller caller = new GeneralCaller(
                 engine,
                 route,
-                request.inbound(),
-                request.arrivedAtNanos(),
+                request,
                 exchange,
                 exchange.getAttributeOrDefault(PRESERVE_HOST_HEADER_ATTRIBUTE, false),
                 preservesPath,
@@ -85,6 +76,6 @@ public final class BackendRoutingFilter implements GlobalFilter, Ordered {
             return Mono.empty();
         }
         exchange.getAttributes().put(GeneralCaller.ATTRIBUTE, caller);
-        return caller.startUntilHead(request::leaveChain);
+        return caller;
     }
 }

@@ -5,12 +5,10 @@ import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.weir.engine.Engine;
-import io.weir.engine.Exchange;
 import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
 import io.weir.outcome.ThrottledLog;
 import java.util.Map;
-import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
@@ -18,8 +16,6 @@ import org.reactivestreams.Subscription;
 import org.springframework.http.server.PathContainer;
 import reactor.core.CoreSubscriber;
 import reactor.core.publisher.Mono;
-import reactor.netty.http.websocket.WebsocketInbound;
-import reactor.netty.http.websocket.WebsocketOutbound;
 
 /**
  * The compiled door's caller: reads from and writes to Reactor Netty's server directly.
@@ -27,23 +23,18 @@ import reactor.netty.http.websocket.WebsocketOutbound;
  * <p>It is also the {@code Mono} that the door returns. Its subscription starts the exchange; its completion
  * makes Reactor Netty end the response; its cancel means that the caller has left.
  */
-final class CompiledCaller extends Mono<Void> implements DelegatingCaller, Subscription {
+final class CompiledCaller extends DoorCaller implements Subscription {
 
     private static final ThrottledLog log = ThrottledLog.of(CompiledCaller.class);
 
-    private final InboundRequest inbound;
     private final CompiledRoute route;
-    private final boolean serverTiming;
-    private final Exchange exchange;
     private @Nullable CoreSubscriber<? super Void> actual;
     private boolean isCompleted;
 
     CompiledCaller(
             Engine engine, CompiledRoute route, InboundRequest inbound, long arrivedAtNanos, boolean serverTiming) {
-        this.inbound = inbound;
+        super(engine, route.route(), inbound, arrivedAtNanos, serverTiming);
         this.route = route;
-        this.serverTiming = serverTiming;
-        this.exchange = new Exchange(engine, route.route(), this, arrivedAtNanos);
     }
 
     @Override
@@ -79,16 +70,6 @@ final class CompiledCaller extends Mono<Void> implements DelegatingCaller, Subsc
     }
 
     @Override
-    public InboundRequest inbound() {
-        return inbound;
-    }
-
-    @Override
-    public Exchange exchange() {
-        return exchange;
-    }
-
-    @Override
     public String target() {
         if (route.preservePath()) {
             return BackendTarget.asReceived(
@@ -107,14 +88,17 @@ final class CompiledCaller extends Mono<Void> implements DelegatingCaller, Subsc
     }
 
     @Override
-    public void writeHead(HttpHeaders toBackend, String authority) {
-        toBackend.set(inbound.request().requestHeaders());
+    void writeFields(HttpHeaders toBackend) {
+        toBackend.set(inbound.headers());
         inbound.writeForwarded(toBackend);
         for (Consumer<HttpHeaders> filter : route.request()) {
             filter.accept(toBackend);
         }
-        inbound.completeBackendHead(toBackend, authority, route.preserveHost(), exchange.attemptPriority());
-        exchange.record().writeIdentity(toBackend);
+    }
+
+    @Override
+    boolean preservesHost() {
+        return route.preserveHost();
     }
 
     @Override
@@ -146,12 +130,12 @@ final class CompiledCaller extends Mono<Void> implements DelegatingCaller, Subsc
     /** Writes the head; if a filter fails, refuses with an internal error, as the general door does. */
     private boolean tryWriteHead(int status, HttpHeaders headers) {
         try {
-            writeHead(status, headers);
+            writeResponseHead(status, headers);
             return true;
         } catch (RuntimeException e) {
             log.error(
-                    channel().eventLoop().ticker().nanoTime(),
-                    method() + " " + requestPath() + " failed in a filter",
+                    inbound.channel().eventLoop().ticker().nanoTime(),
+                    method() + " " + inbound.requestPath() + " failed in a filter",
                     e);
             exchange.abandoned(Reason.INTERNAL_ERROR);
             inbound.response().responseHeaders().clear();
@@ -160,13 +144,10 @@ final class CompiledCaller extends Mono<Void> implements DelegatingCaller, Subsc
         }
     }
 
-    private void writeHead(int status, HttpHeaders headers) {
+    private void writeResponseHead(int status, HttpHeaders headers) {
         inbound.writeResponseHead(status, headers);
+        writeMeasures();
         HttpHeaders head = inbound.response().responseHeaders();
-        if (serverTiming) {
-            ServerTiming.write(head, exchange.record().queueNanos(), exchange.backendNanosSoFar());
-        }
-        writeQuota();
         for (Consumer<HttpHeaders> filter : route.response()) {
             filter.accept(head);
         }
@@ -180,21 +161,23 @@ final class CompiledCaller extends Mono<Void> implements DelegatingCaller, Subsc
     }
 
     @Override
-    public void upgrade(
-            @Nullable String subprotocol,
-            HttpHeaders fromBackend,
-            int maxFrameBytes,
-            BiFunction<WebsocketInbound, WebsocketOutbound, Publisher<Void>> tunnel) {
-        writeQuota();
-        WebSocketUpgrade.open(inbound, subprotocol, fromBackend, maxFrameBytes, tunnel)
-                .doFinally(signal -> exchange.tunnelClosed())
-                .subscribe(null, failure -> exchange.callerLeft(), this::complete);
+    Mono<Void> beforeTunnel() {
+        return Mono.empty();
+    }
+
+    @Override
+    void tunnelEnded(@Nullable Throwable failure) {
+        if (failure != null) {
+            exchange.callerLeft();
+        } else {
+            complete();
+        }
     }
 
     @Override
     public void reset() {
         isCompleted = true;
-        ResponseEnd.reset(inbound.channel());
+        super.reset();
     }
 
     /** Learns when Reactor Netty has taken the whole response. */

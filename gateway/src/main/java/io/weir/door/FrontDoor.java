@@ -13,7 +13,6 @@ import io.weir.edge.ClientLimits;
 import io.weir.edge.EdgeProperties;
 import io.weir.edge.Forwarding;
 import io.weir.edge.HopByHop;
-import io.weir.edge.MalformedTargetException;
 import io.weir.edge.MaxForwards;
 import io.weir.edge.RequestTarget;
 import io.weir.edge.VirtualHosts;
@@ -256,20 +255,13 @@ public final class FrontDoor implements HttpHandler {
             RequestTarget target,
             @Nullable ReservedFields reserved,
             long arrivedAtNanos) {
-        if (route.preservePath()) {
-            try {
-                target.receivedPath();
-            } catch (MalformedTargetException e) {
-                return refuse(Refusal.of(Reason.BAD_REQUEST, e.getMessage()), inbound(in, out, target, NONE));
-            }
-        }
         InboundRequest inbound = inbound(in, out, target, COMPILED);
         inbound.use(route.answers());
         inbound.reserve(reserved);
-        Refusal overloaded = inbound.refusalByDelay(engine, route.route());
-        return overloaded == null
+        Refusal refused = inbound.refusalBeforeExchange(engine, route.route(), route.preservePath());
+        return refused == null
                 ? new CompiledCaller(engine, route, inbound, arrivedAtNanos, properties.serverTiming())
-                : refuse(overloaded, inbound);
+                : refuse(refused, inbound);
     }
 
     /**

@@ -1,17 +1,16 @@
 package io.weir.door;
 
 import io.netty.buffer.ByteBuf;
+import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpMethod;
 import io.weir.body.OwnedBuffer;
 import io.weir.edge.HopByHop;
 import io.weir.edge.Via;
 import io.weir.engine.Engine;
-import io.weir.engine.Exchange;
 import io.weir.engine.Route;
 import io.weir.outcome.Refusal;
 import java.net.URI;
-import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 import org.springframework.core.io.buffer.DataBuffer;
@@ -19,31 +18,28 @@ import org.springframework.core.io.buffer.NettyDataBufferFactory;
 import org.springframework.http.HttpStatusCode;
 import org.springframework.http.server.reactive.ServerHttpResponse;
 import org.springframework.web.server.ServerWebExchange;
+import reactor.core.CoreSubscriber;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.MonoSink;
-import reactor.netty.http.websocket.WebsocketInbound;
-import reactor.netty.http.websocket.WebsocketOutbound;
 
 /**
  * The general door's caller: takes the request from Spring Cloud Gateway's filters, and gives them the
  * response.
  *
- * <p>The routing filter returns {@link #startUntilHead}. It completes when Spring's response has the head, so
+ * <p>The routing filter returns it as a {@code Mono}. It completes when Spring's response has the head, so
  * that response filters run; it fails with {@link RefusalException} when the gateway refuses.
  * {@link BackendAnswerFilter} takes the body.
  */
-final class GeneralCaller implements DelegatingCaller {
+final class GeneralCaller extends DoorCaller {
 
     /** The attribute of Spring's exchange that holds the caller. */
     static final String ATTRIBUTE = GeneralCaller.class.getName();
 
-    private final InboundRequest inbound;
+    private final ChainRequest chained;
     private final ServerWebExchange web;
     private final boolean preserveHost;
     private final boolean preservePath;
-    private final boolean serverTiming;
-    private final Exchange exchange;
     private @Nullable MonoSink<Void> head;
     private @Nullable Flux<DataBuffer> body;
     /** The body of a complete response until it is taken. */
@@ -57,45 +53,43 @@ final class GeneralCaller implements DelegatingCaller {
     GeneralCaller(
             Engine engine,
             Route route,
-            InboundRequest inbound,
-            long arrivedAtNanos,
+            ChainRequest chained,
             ServerWebExchange web,
             boolean preserveHost,
             boolean preservePath,
             boolean serverTiming) {
-        this.inbound = inbound;
+        super(engine, route, chained.inbound(), chained.arrivedAtNanos(), serverTiming);
+        this.chained = chained;
         this.web = web;
         this.preserveHost = preserveHost;
         this.preservePath = preservePath;
-        this.serverTiming = serverTiming;
-        this.exchange = new Exchange(engine, route, this, arrivedAtNanos);
     }
 
-    /**
-     * Starts the exchange; completes with the response's head.
-     *
-     * @param onStarted runs after the start
-     */
-    Mono<Void> startUntilHead(Runnable onStarted) {
-        Runnable start = () -> {
-            exchange.start();
-            onStarted.run();
-        };
-        return Mono.create(sink -> {
-            head = sink;
-            // Runs at once if the caller has left while a filter was running on another thread.
-            sink.onCancel(this::cancelled);
-            if (channel().eventLoop().inEventLoop()) {
-                start.run();
-            } else {
-                // A filter has moved the request to another thread.
-                channel().eventLoop().execute(start);
-            }
-        });
+    /** Starts the exchange; completes with the response's head. */
+    @Override
+    public void subscribe(CoreSubscriber<? super Void> actual) {
+        Mono.<Void>create(sink -> {
+                    head = sink;
+                    // Runs at once if the caller has left while a filter was running on another thread.
+                    sink.onCancel(this::cancelled);
+                    EventLoop loop = inbound.channel().eventLoop();
+                    if (loop.inEventLoop()) {
+                        start();
+                    } else {
+                        // A filter has moved the request to another thread.
+                        loop.execute(this::start);
+                    }
+                })
+                .subscribe(actual);
+    }
+
+    private void start() {
+        exchange.start();
+        chained.leaveChain();
     }
 
     private void cancelled() {
-        if (!inbound.isTunnel() && !channel().isActive()) {
+        if (!inbound.isTunnel() && !inbound.channel().isActive()) {
             exchange.callerLeft();
         }
     }
@@ -114,11 +108,6 @@ final class GeneralCaller implements DelegatingCaller {
         return taken;
     }
 
-    @Override
-    public Exchange exchange() {
-        return exchange;
-    }
-
     /** Releases a complete body that was not taken. */
     void releaseUnwrittenBody() {
         ByteBuf left = completeBody;
@@ -126,11 +115,6 @@ final class GeneralCaller implements DelegatingCaller {
         if (left != null) {
             left.release();
         }
-    }
-
-    @Override
-    public InboundRequest inbound() {
-        return inbound;
     }
 
     @Override
@@ -170,10 +154,13 @@ final class GeneralCaller implements DelegatingCaller {
     }
 
     @Override
-    public void writeHead(HttpHeaders toBackend, String authority) {
+    void writeFields(HttpHeaders toBackend) {
         web.getRequest().getHeaders().forEach(toBackend::set);
-        inbound.completeBackendHead(toBackend, authority, preserveHost, exchange.attemptPriority());
-        exchange.record().writeIdentity(toBackend);
+    }
+
+    @Override
+    boolean preservesHost() {
+        return preserveHost;
     }
 
     @Override
@@ -209,11 +196,7 @@ final class GeneralCaller implements DelegatingCaller {
             copied.put(name, fromBackend.getAll(name));
         }
         inbound.completeResponseHead(inbound.response().responseHeaders());
-        if (serverTiming) {
-            ServerTiming.write(
-                    inbound.response().responseHeaders(), exchange.record().queueNanos(), exchange.backendNanosSoFar());
-        }
-        writeQuota();
+        writeMeasures();
     }
 
     @Override
@@ -221,33 +204,21 @@ final class GeneralCaller implements DelegatingCaller {
         headSink().error(new RefusalException(refusal));
     }
 
+    /** Commits Spring's response first, so that no filter writes to it after the handshake. */
     @Override
-    public void upgrade(
-            @Nullable String subprotocol,
-            HttpHeaders fromBackend,
-            int maxFrameBytes,
-            BiFunction<WebsocketInbound, WebsocketOutbound, Publisher<Void>> tunnel) {
-        writeQuota();
-        // Commits Spring's response first, so that no filter writes to it after the handshake.
-        web.getResponse()
-                .setComplete()
-                .then(Mono.defer(() -> WebSocketUpgrade.open(inbound, subprotocol, fromBackend, maxFrameBytes, tunnel)))
-                .doFinally(signal -> exchange.tunnelClosed())
-                .subscribe(
-                        null,
-                        failure -> headSink().error(failure),
-                        () -> headSink().error(new TunnelClosedException()));
+    Mono<Void> beforeTunnel() {
+        return web.getResponse().setComplete();
     }
 
     @Override
-    public void reset() {
-        ResponseEnd.reset(inbound.channel());
+    void tunnelEnded(@Nullable Throwable failure) {
+        headSink().error(failure == null ? new TunnelClosedException() : failure);
     }
 
     private MonoSink<Void> headSink() {
         MonoSink<Void> sink = head;
         if (sink == null) {
-            throw new IllegalStateException("exchange: not started (expected: started by startUntilHead)");
+            throw new IllegalStateException("exchange: not started (expected: subscribed)");
         }
         return sink;
     }

@@ -206,7 +206,7 @@ public final class GeneralDoor {
             GeneralCaller caller = request.caller();
             if (caller != null) {
                 if (!request.inbound().isTunnel()) {
-                    caller.exchange().callerLeft();
+                    caller.exchange.callerLeft();
                 }
                 caller.releaseUnwrittenBody();
             }
@@ -225,7 +225,7 @@ public final class GeneralDoor {
                 return;
             }
             caller.releaseUnwrittenBody();
-            Exchange exchange = caller.exchange();
+            Exchange exchange = caller.exchange;
             if (failure == null
                     && !wasPresent
                     && exchange.isUnderWay()

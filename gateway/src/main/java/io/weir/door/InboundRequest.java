@@ -17,6 +17,7 @@ import io.weir.deadline.CallerTimeout;
 import io.weir.edge.CallerPeer;
 import io.weir.edge.Forwarding;
 import io.weir.edge.HopByHop;
+import io.weir.edge.MalformedTargetException;
 import io.weir.edge.RequestId;
 import io.weir.edge.RequestTarget;
 import io.weir.edge.RequestTrailers;
@@ -24,6 +25,7 @@ import io.weir.edge.StreamEndHandler;
 import io.weir.edge.TraceParent;
 import io.weir.edge.Via;
 import io.weir.engine.Engine;
+import io.weir.engine.ReceivedRequest;
 import io.weir.engine.Route;
 import io.weir.errorpage.ErrorPage;
 import io.weir.limit.Priority;
@@ -45,7 +47,7 @@ import reactor.netty.http.server.HttpServerResponse;
  *
  * <p>Concurrency: confined to the event loop of its connection.
  */
-final class InboundRequest implements RequestFacts {
+final class InboundRequest implements RequestFacts, ReceivedRequest {
 
     /** Replaces a target that cannot be parsed. */
     static final RequestTarget UNREADABLE = RequestTarget.parse("/", false);
@@ -101,7 +103,8 @@ final class InboundRequest implements RequestFacts {
         return response;
     }
 
-    Channel channel() {
+    @Override
+    public Channel channel() {
         return channel;
     }
 
@@ -134,8 +137,8 @@ final class InboundRequest implements RequestFacts {
         reserved = fields;
     }
 
-    /** The request's trailers; read after the end of the body. */
-    HttpHeaders requestTrailers() {
+    @Override
+    public HttpHeaders requestTrailers() {
         HttpHeaders trailers = RequestTrailers.of(channel);
         if (trailers.isEmpty()) {
             return trailers;
@@ -149,15 +152,13 @@ final class InboundRequest implements RequestFacts {
         return trailers;
     }
 
-    /** The certificate that the caller has shown in its TLS handshake; null: none. */
-    @Nullable
-    ClientCertificate clientCertificate() {
+    @Override
+    public @Nullable ClientCertificate clientCertificate() {
         return ConnectionCertificate.of(channel);
     }
 
-    /** The priority that a trusted proxy has set; null: none, or it is ignored. */
-    @Nullable
-    Priority requestedPriority() {
+    @Override
+    public @Nullable Priority requestedPriority() {
         if (priorityHeader != null && !isPriorityRead) {
             isPriorityRead = true;
             requestedPriority = priorityHeader.read(request.requestHeaders(), CallerPeer.of(channel));
@@ -165,18 +166,27 @@ final class InboundRequest implements RequestFacts {
         return requestedPriority;
     }
 
-    /** The refusal because of the event loop's delay, now that the route is known; null: none. */
+    /**
+     * The refusal of a request whose route is known, before it has an exchange; null: none.
+     *
+     * @param preservesPath whether the backend gets the path as it was received
+     */
     @Nullable
-    Refusal refusalByDelay(Engine engine, Route route) {
-        if (!engine.isAnyLoopShedding()) {
-            return null;
+    Refusal refusalBeforeExchange(Engine engine, Route route, boolean preservesPath) {
+        if (preservesPath) {
+            try {
+                target.receivedPath();
+            } catch (MalformedTargetException e) {
+                return Refusal.of(Reason.BAD_REQUEST, e.getMessage());
+            }
         }
-        return engine.refusalByDelay(channel.eventLoop(), requestedPriority(), route.priority());
+        return engine.isAnyLoopShedding()
+                ? engine.refusalByDelay(channel.eventLoop(), requestedPriority(), route.priority())
+                : null;
     }
 
-    /** The tenant that the request belongs to; null: none. */
-    @Nullable
-    String tenant(TenantKey key) {
+    @Override
+    public @Nullable String tenant(TenantKey key) {
         InetSocketAddress peer = CallerPeer.of(channel);
         if (peer == null) {
             return null;
@@ -320,8 +330,8 @@ final class InboundRequest implements RequestFacts {
         hasTunnel = true;
     }
 
-    /** Whether the caller awaits gRPC's status at the end of the response. */
-    boolean isGrpcOverHttp2() {
+    @Override
+    public boolean readsFailureInTrailers() {
         return channel instanceof Http2StreamChannel && Problem.isGrpc(request.requestHeaders());
     }
 
@@ -345,6 +355,16 @@ final class InboundRequest implements RequestFacts {
     @Override
     public HttpHeaders requestHeaders() {
         return request.requestHeaders();
+    }
+
+    @Override
+    public HttpHeaders headers() {
+        return request.requestHeaders();
+    }
+
+    @Override
+    public boolean asksForWebSocket() {
+        return WebSocketUpgrade.isAskedFor(this);
     }
 
     @Override
@@ -402,15 +422,14 @@ final class InboundRequest implements RequestFacts {
         return peer == null ? "" : forwarding.callerAddress(request.requestHeaders(), peer);
     }
 
-    /** The caller's address; null if the connection has none. */
-    @Nullable
-    InetAddress clientAddress() {
+    @Override
+    public @Nullable InetAddress clientAddress() {
         InetSocketAddress peer = CallerPeer.of(channel);
         return peer == null ? null : forwarding.clientAddress(request.requestHeaders(), peer);
     }
 
-    /** The caller's address, or of an IPv6 address its network; empty if the connection has none. */
-    String callerNetwork() {
+    @Override
+    public String callerNetwork() {
         InetSocketAddress peer = CallerPeer.of(channel);
         return peer == null ? "" : forwarding.callerNetwork(request.requestHeaders(), peer);
     }

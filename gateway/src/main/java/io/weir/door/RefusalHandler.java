@@ -72,7 +72,7 @@ public final class RefusalHandler implements WebExceptionHandler, Ordered {
         if (caller == null) {
             door.reportRefusal(request, refusal);
         } else {
-            Exchange exchange = caller.exchange();
+            Exchange exchange = caller.exchange;
             exchange.abandoned(refusal.reason());
         }
         return write(web, request, refusal);

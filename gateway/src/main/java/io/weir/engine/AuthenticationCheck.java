@@ -18,14 +18,15 @@ final class AuthenticationCheck {
      * The refusal of a caller without a certificate that the route accepts; null: it has one, or need not.
      */
     static @Nullable Refuse certificateRefusal(AuthenticationRule rule, Caller caller) {
-        AuthenticationRefusal refusal =
-                rule.needsCertificate() ? rule.checkCertificate(caller.clientCertificate()) : null;
+        AuthenticationRefusal refusal = rule.needsCertificate()
+                ? rule.checkCertificate(caller.received().clientCertificate())
+                : null;
         return refusal == null ? null : refuse(refusal);
     }
 
     /** Judges the token of the request, and records an accepted one. */
     static TokenVerdict tokenVerdict(AuthenticationRule rule, ExchangeRecord record) {
-        TokenVerdict verdict = rule.check(record.caller().headers());
+        TokenVerdict verdict = rule.check(record.caller().received().headers());
         if (verdict instanceof VerifiedToken token) {
             record.token = token;
         }

@@ -24,7 +24,7 @@ final class AwaitedQuota implements ExchangePhase {
         this.dueAt = now + limiter.sharedTimeoutNanos();
         ExchangeRecord record = exchange.record();
         Caller caller = record.caller();
-        this.key = limiter.sharedKey(caller.headers(), caller::callerNetwork, record::callerBy);
+        this.key = limiter.sharedKey(caller.received().headers(), caller.received()::callerNetwork, record::callerBy);
     }
 
     /** Asks for a permit. The answer is an event of its own, even if it is there at once. */

@@ -1,16 +1,9 @@
 package io.weir.engine;
 
 import io.netty.buffer.ByteBuf;
-import io.netty.channel.Channel;
-import io.netty.handler.codec.http.HttpHeaderNames;
-import io.netty.handler.codec.http.HttpHeaderValues;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpMethod;
-import io.weir.authentication.ClientCertificate;
-import io.weir.limit.Priority;
-import io.weir.limit.TenantKey;
 import io.weir.outcome.Refusal;
-import java.net.InetAddress;
 import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
@@ -20,65 +13,26 @@ import reactor.netty.http.websocket.WebsocketOutbound;
 /**
  * The caller's side of an exchange, as a door presents it to the engine.
  *
- * <p>All methods are called on the event loop of {@link #channel()}, which is the exchange's. Exactly one of
- * {@link #begin}, {@link #answer}, {@link #refuse} and {@link #upgrade} is called, once, unless the caller
+ * <p>All methods are called on the exchange's event loop, which is that of the request's channel. Exactly one
+ * of {@link #begin}, {@link #answer}, {@link #refuse} and {@link #upgrade} is called, once, unless the caller
  * leaves before. {@link #reset} may follow.
  */
 public interface Caller {
 
-    /** The caller's connection, or its stream of an HTTP/2 connection. */
-    Channel channel();
+    /** The request as it was received. */
+    ReceivedRequest received();
 
     /** The request's method. */
     HttpMethod method();
 
-    /** The request's head as it was received. */
-    HttpHeaders headers();
-
-    /** The priority that a trusted proxy has set for the request; null: the route's. Called once. */
-    default @Nullable Priority requestedPriority() {
-        return null;
-    }
-
-    /**
-     * The tenant that the request belongs to; null: none. Called for a request that has to wait, and for one
-     * whose result the breaker counts, and only for a key that is no claim.
-     */
-    default @Nullable String tenant(TenantKey key) {
-        return null;
-    }
-
-    /** The caller's address, from trusted proxies or the connection; null: the connection has none. */
-    @Nullable
-    InetAddress clientAddress();
-
-    /**
-     * The caller's address, from trusted proxies or the connection, or of an IPv6 address its network; empty
-     * if the connection has none.
-     */
-    String callerNetwork();
-
-    /** The certificate that the caller has shown in its TLS handshake, trusted by the edge; null: none. */
-    default @Nullable ClientCertificate clientCertificate() {
-        return null;
-    }
-
     /** Whether the request has a body. */
     boolean hasBody();
-
-    /** Whether the caller waits for {@code 100 Continue} before it sends the body. */
-    default boolean expectsContinue() {
-        return headers().contains(HttpHeaderNames.EXPECT, HttpHeaderValues.CONTINUE, true);
-    }
 
     /**
      * The request's body: byte buffers or holders of them, lent for the time of {@code onNext}, or {@link
      * OwnedBuffer}s. Subscribed once.
      */
     Publisher<?> body();
-
-    /** The request's trailers; read after the end of the body. */
-    HttpHeaders requestTrailers();
 
     /** The path and query of the request to the backend; called after the exchange has its permit. */
     String target();
@@ -101,14 +55,8 @@ public interface Caller {
     /** Sends a complete answer. The callee owns the body. The same events follow as for {@link #begin}. */
     void answer(int status, HttpHeaders headers, ByteBuf body);
 
-    /** The size of the body that {@link #refuse} sends, in bytes. */
-    int refusalBytes(Refusal refusal);
-
     /** Sends the gateway's own answer. */
     void refuse(Refusal refusal);
-
-    /** Whether the caller asks for a WebSocket. */
-    boolean asksForWebSocket();
 
     /**
      * Opens the caller's WebSocket after the backend's. {@link Exchange#tunnelClosed()} follows when the
@@ -127,12 +75,6 @@ public interface Caller {
 
     /** Breaks off an answer that has begun, so that its receiver cannot take it for complete. */
     void reset();
-
-    /**
-     * Whether an answer that fails after it has begun ends with trailers that tell the reason (gRPC over
-     * HTTP/2); otherwise it is {@link #reset}. Callable from any thread.
-     */
-    boolean readsFailureInTrailers();
 
     /** Sets the answer's trailers; read after the end of the body. */
     void trailers(HttpHeaders trailers);

@@ -24,7 +24,7 @@ final class CallerHash {
         if (tenant != null) {
             return tenant.hashCode();
         }
-        InetAddress address = record.caller().clientAddress();
+        InetAddress address = record.caller().received().clientAddress();
         if (address == null) {
             return 0;
         }
@@ -41,6 +41,6 @@ final class CallerHash {
         }
         TenantKey key = tenants.key();
         String claim = key.claim();
-        return claim == null ? record.caller().tenant(key) : TenantKey.name(record.callerBy(claim));
+        return claim == null ? record.caller().received().tenant(key) : TenantKey.name(record.callerBy(claim));
     }
 }

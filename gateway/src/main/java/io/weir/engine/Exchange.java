@@ -369,7 +369,7 @@ public final class Exchange extends ExchangeContext {
 
     private Decision finish(Finish finish) {
         Refusal refusal = finish.refusal();
-        record().answerBytes = record().caller().refusalBytes(refusal);
+        record().answerBytes = record().caller().received().refusalBytes(refusal);
         end(refusal.reason(), finish.detail(), refusal.status());
         record().caller().refuse(refusal);
         return Step.WAIT;

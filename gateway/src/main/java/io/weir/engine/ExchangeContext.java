@@ -37,8 +37,8 @@ abstract class ExchangeContext {
 
     ExchangeContext(Route route, Caller caller, long arrivedAt) {
         this.record = new ExchangeRecord(route, caller, arrivedAt);
-        this.loop = caller.channel().eventLoop();
-        this.webSocket = caller.asksForWebSocket();
+        this.loop = caller.received().channel().eventLoop();
+        this.webSocket = caller.received().asksForWebSocket();
         this.timer = new ExchangeTimer(this);
     }
 

@@ -69,7 +69,7 @@ public final class ExchangeRecord {
         this.caller = caller;
         this.arrivedAt = arrivedAt;
         this.backend = route.backend();
-        Priority requested = caller.requestedPriority();
+        Priority requested = caller.received().requestedPriority();
         this.priority = requested == null ? route.priority() : requested;
     }
 

@@ -138,7 +138,7 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
      */
     private boolean mayEndEarly() {
         HttpClientResponse from = response;
-        return exchange.record().caller().readsFailureInTrailers()
+        return exchange.record().caller().received().readsFailureInTrailers()
                 && from != null
                 && !from.responseHeaders().contains(HttpHeaderNames.CONTENT_LENGTH);
     }

@@ -67,7 +67,7 @@ final class InjectedAttempt extends Attempt {
                 record.fellBack() ? null : record.route().id(),
                 record.backend().name(),
                 admission.entry().instance().shownAddress(),
-                record.caller().headers(),
+                record.caller().received().headers(),
                 exchange.isWebSocket(),
                 now);
     }

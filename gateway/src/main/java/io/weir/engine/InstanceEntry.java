@@ -306,7 +306,7 @@ final class InstanceEntry {
     private long hash(Instances instances) {
         HashKey key = instances.hashKey();
         Caller caller = exchange.record().caller();
-        return key == null ? HashKey.NONE : key.hash(caller.headers(), caller::callerNetwork);
+        return key == null ? HashKey.NONE : key.hash(caller.received().headers(), caller.received()::callerNetwork);
     }
 
     private int callsUnderWay() {

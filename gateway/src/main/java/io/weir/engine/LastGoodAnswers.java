@@ -82,7 +82,7 @@ final class LastGoodAnswers {
             return null;
         }
         LastGoodRequest request = new LastGoodRequest(
-                caller.method(), caller.target(), caller.headers(), answer.requestHeaders(), instanceHost);
+                caller.method(), caller.target(), caller.received().headers(), answer.requestHeaders(), instanceHost);
         return lastGood.record(request, answer.status().code(), answer.responseHeaders());
     }
 
@@ -167,7 +167,8 @@ final class LastGoodAnswers {
         HttpHeaders toBackend = new DefaultHttpHeaders();
         try {
             caller.writeHead(toBackend, NO_INSTANCE);
-            return new LastGoodRequest(caller.method(), caller.target(), caller.headers(), toBackend, NO_INSTANCE);
+            return new LastGoodRequest(
+                    caller.method(), caller.target(), caller.received().headers(), toBackend, NO_INSTANCE);
         } catch (RuntimeException e) {
             // An attempt would fail in the same way, which is logged there. The caller gets the refusal.
             return null;

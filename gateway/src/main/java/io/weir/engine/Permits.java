@@ -101,7 +101,7 @@ final class Permits {
             return null;
         }
         Caller caller = record.caller();
-        String key = calls.key(caller.headers(), caller::callerNetwork, record::callerBy);
+        String key = calls.key(caller.received().headers(), caller.received()::callerNetwork, record::callerBy);
         if (!calls.tryEnter(key)) {
             if (calls.isEnforced()) {
                 calls.countRefusal();

@@ -108,7 +108,7 @@ enum ProbeChoice {
                         record.fellBack() ? null : record.route().id(),
                         backend.name(),
                         instance.shownAddress(),
-                        record.caller().headers(),
+                        record.caller().received().headers(),
                         true,
                         exchange.now());
     }

@@ -21,7 +21,10 @@ final class QuotaCheck {
             return null;
         }
         Caller caller = record.caller();
-        return judge(record, limiter, limiter.take(caller.headers(), caller::callerNetwork, record::callerBy));
+        return judge(
+                record,
+                limiter,
+                limiter.take(caller.received().headers(), caller.received()::callerNetwork, record::callerBy));
     }
 
     /** The same for a quota that is known. */

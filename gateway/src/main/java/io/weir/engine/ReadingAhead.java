@@ -48,7 +48,7 @@ final class ReadingAhead extends SlowUpload implements ExchangePhase {
     static boolean appliesTo(ExchangeContext exchange, RequestBody body, Admission admission) {
         return !body.isReadAhead()
                 && !body.isConversation()
-                && !(exchange.record().caller().expectsContinue() && admission.isBulkheadFull());
+                && !(exchange.record().caller().received().expectsContinue() && admission.isBulkheadFull());
     }
 
     /** The admission that follows. */

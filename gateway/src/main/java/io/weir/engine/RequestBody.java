@@ -71,7 +71,7 @@ final class RequestBody extends Flux<ByteBuf> implements CoreSubscriber<Object>,
         ExchangeRecord record = exchange.record();
         boolean mayBeGrpc = record.backend().settings().isHttp2();
         return exchange.isStream()
-                || (mayBeGrpc && Problem.isGrpc(record.caller().headers()));
+                || (mayBeGrpc && Problem.isGrpc(record.caller().received().headers()));
     }
 
     // ---------------------------------------------------------------- reading ahead
@@ -205,7 +205,8 @@ final class RequestBody extends Flux<ByteBuf> implements CoreSubscriber<Object>,
     }
 
     private void hold(ByteBuf part, long now) {
-        ByteBufAllocator allocator = exchange.record().caller().channel().alloc();
+        ByteBufAllocator allocator =
+                exchange.record().caller().received().channel().alloc();
         if (part.isReadable()
                 && !held.add(part, allocator)
                 && !exchange.resources().readAhead().shed(now)) {
@@ -229,7 +230,7 @@ final class RequestBody extends Flux<ByteBuf> implements CoreSubscriber<Object>,
         isComplete = true;
         requested = 0;
         failure = why;
-        trailers = exchange.record().caller().requestTrailers();
+        trailers = exchange.record().caller().received().requestTrailers();
         ReadingAhead phase = reader;
         if (phase != null) {
             reader = null;

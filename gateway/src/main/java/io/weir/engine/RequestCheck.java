@@ -32,7 +32,7 @@ final class RequestCheck {
     static Decision begin(ExchangeContext exchange) {
         ExchangeRecord record = exchange.record();
         AddressRule access = record.route().access();
-        if (access != null && !access.permits(record.caller().clientAddress())) {
+        if (access != null && !access.permits(record.caller().received().clientAddress())) {
             return Refuse.FORBIDDEN;
         }
         AuthenticationRule authentication = record.route().authentication();
@@ -76,12 +76,12 @@ final class RequestCheck {
     static Decision checkHead(ExchangeContext exchange) {
         Caller caller = exchange.record().caller();
         try {
-            exchange.timer().shorten(caller.headers());
+            exchange.timer().shorten(caller.received().headers());
         } catch (IllegalArgumentException e) {
             return new Refuse(Reason.BAD_REQUEST, e.getMessage());
         }
         boolean isTooLarge = caller.hasBody()
-                && ContentLength.of(caller.headers())
+                && ContentLength.of(caller.received().headers())
                         > exchange.resources().limits().maxBodyBytes();
         if (isTooLarge) {
             return Refuse.PAYLOAD_TOO_LARGE;

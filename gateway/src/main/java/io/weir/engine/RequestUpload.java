@@ -37,8 +37,9 @@ final class RequestUpload {
     RequestUpload(ExchangeContext exchange) {
         this.exchange = exchange;
         this.body = exchange.body();
-        this.asksBackendToContinue =
-                body != null && !body.isComplete() && exchange.record().caller().expectsContinue();
+        this.asksBackendToContinue = body != null
+                && !body.isComplete()
+                && exchange.record().caller().received().expectsContinue();
     }
 
     /** Decides whether a body is sent. */

@@ -96,7 +96,7 @@ final class SlowReaderDetector {
 
     /** Bytes that are written but not yet flushed to the caller. */
     private long pendingBytes() {
-        Channel channel = exchange.record().caller().channel();
+        Channel channel = exchange.record().caller().received().channel();
         if (!channel.isActive()) {
             // It has no buffer any more, and no water marks.
             return 0;

@@ -81,8 +81,8 @@ final class WebSocketAttempt extends HttpAttempt {
     public void start() {
         // The request may contain several such fields. Without a protocol the list is empty, as the client
         // expects.
-        String list =
-                String.join(", ", exchange.record().caller().headers().getAll(HttpHeaderNames.SEC_WEBSOCKET_PROTOCOL));
+        String list = String.join(
+                ", ", exchange.record().caller().received().headers().getAll(HttpHeaderNames.SEC_WEBSOCKET_PROTOCOL));
         List<String> protocols = Stream.of(list.split(","))
                 .map(String::strip)
                 .filter(name -> !name.isEmpty())

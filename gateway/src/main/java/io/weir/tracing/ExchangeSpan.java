@@ -116,7 +116,7 @@ final class ExchangeSpan implements ExchangeTrace {
         if (fallbackReason != null) {
             span.setAttribute(SpanText.REASON, fallbackReason.word());
         }
-        if (exchange.caller() instanceof RequestFacts facts) {
+        if (exchange.caller().received() instanceof RequestFacts facts) {
             SpanText.request(span, facts);
         }
     }

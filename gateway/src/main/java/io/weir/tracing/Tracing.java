@@ -82,7 +82,7 @@ public final class Tracing implements AutoCloseable {
 
     /** Starts the span of a new exchange. */
     public ExchangeTrace began(ExchangeRecord exchange) {
-        Context parent = TraceContext.extract(exchange.caller().headers());
+        Context parent = TraceContext.extract(exchange.caller().received().headers());
         long epochOffsetNanos = epochOffsetNanos();
         String name = SpanText.name(
                 exchange.caller().method().name(), exchange.route().id());

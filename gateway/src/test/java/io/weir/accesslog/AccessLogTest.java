@@ -398,7 +398,7 @@ class AccessLogTest {
 
     private static void readFacts(Caller caller) {
         RequestFacts facts = (RequestFacts) caller;
-        caller.headers();
+        caller.received().headers();
         facts.requestMethod();
         facts.requestPath();
         facts.protocol();

@@ -17,7 +17,7 @@ class ActiveFallbackTest {
         fixture.finish();
 
         fixture.assertEndedCleanly();
-        assertThat(fixture.caller.received()).isEqualTo("answer 200");
+        assertThat(fixture.caller.events()).isEqualTo("answer 200");
         assertThat(fixture.record().fellBack()).isTrue();
         assertThat(fixture.record().fallbackReason()).isEqualTo(Reason.CONNECT_FAILED);
         assertThat(fixture.caller.answered).isEqualTo("instead");
@@ -33,7 +33,7 @@ class ActiveFallbackTest {
         fixture.finish();
 
         fixture.assertEndedCleanly();
-        assertThat(fixture.caller.received()).isEqualTo("answer 200");
+        assertThat(fixture.caller.events()).isEqualTo("answer 200");
         assertThat(fixture.caller.answered).isEmpty();
         assertThat(fixture.record().answerBytes()).isZero();
     }

@@ -55,7 +55,7 @@ class AttemptTest {
         fixture.finish();
 
         fixture.assertEndedCleanly();
-        assertThat(fixture.caller.received()).isEqualTo("begin 503");
+        assertThat(fixture.caller.events()).isEqualTo("begin 503");
         assertThat(fixture.outcome()).isEqualTo("503");
         assertThat(fixture.breakerCounts()).isEqualTo("0/2");
     }
@@ -112,7 +112,7 @@ class AttemptTest {
         fixture.attempt().begins(status);
 
         fixture.assertEndedCleanly();
-        assertThat(fixture.caller.received()).isEqualTo("refuse connection-lost");
+        assertThat(fixture.caller.events()).isEqualTo("refuse connection-lost");
         assertThat(fixture.breakerCounts()).isEqualTo("0/1");
         assertThat(fixture.attempt().cancelled).isOne();
     }
@@ -316,7 +316,7 @@ class AttemptTest {
         assertThat(fixture.outcome()).isEqualTo("deadline-exceeded 200");
         assertThat(fixture.record().detail()).isEqualTo("the stream is idle");
         assertThat(fixture.record().answerBytes()).isEqualTo(2);
-        assertThat(fixture.caller.received()).isEqualTo("begin 200, reset");
+        assertThat(fixture.caller.events()).isEqualTo("begin 200, reset");
     }
 
     /** The caller's progress is checked 16 times per idle time-out. */
@@ -521,7 +521,7 @@ class AttemptTest {
         fixture.finish();
 
         fixture.assertEndedCleanly();
-        assertThat(fixture.caller.received()).isEqualTo("begin 200, trailers");
+        assertThat(fixture.caller.events()).isEqualTo("begin 200, trailers");
         assertThat(fixture.breakerCounts()).isEqualTo("0/1");
     }
 
@@ -532,7 +532,7 @@ class AttemptTest {
         fixture.finish();
 
         fixture.assertEndedCleanly();
-        assertThat(fixture.caller.received()).isEqualTo("answer 503");
+        assertThat(fixture.caller.events()).isEqualTo("answer 503");
         assertThat(fixture.breakerCounts()).isEqualTo("0/1");
     }
 }

@@ -145,7 +145,7 @@ class BackoffTest {
         fixture.freePermit();
 
         fixture.assertEndedCleanly();
-        assertThat(fixture.caller.received()).isEqualTo("refuse connect-failed");
+        assertThat(fixture.caller.events()).isEqualTo("refuse connect-failed");
         assertThat(fixture.record().attempts()).isOne();
     }
 
@@ -159,7 +159,7 @@ class BackoffTest {
         fixture.freePermit();
 
         fixture.assertEndedCleanly();
-        assertThat(fixture.caller.received()).isEqualTo("answer 503");
+        assertThat(fixture.caller.events()).isEqualTo("answer 503");
         assertThat(fixture.caller.answered).isEqualTo(FakeAttempt.BODY);
         assertThat(fixture.outcome()).isEqualTo("503");
         assertThat(fixture.record().answerBytes()).isEqualTo(FakeAttempt.BODY.length());
@@ -174,7 +174,7 @@ class BackoffTest {
         fixture.exchange().flushed();
 
         fixture.assertEndedCleanly();
-        assertThat(fixture.caller.received()).isEqualTo("answer 503");
+        assertThat(fixture.caller.events()).isEqualTo("answer 503");
     }
 
     /** Nothing of the answer is known that could be passed on. */
@@ -200,7 +200,7 @@ class BackoffTest {
         fixture.freePermit();
 
         fixture.assertEndedCleanly();
-        assertThat(fixture.caller.received()).isEqualTo("answer 200");
+        assertThat(fixture.caller.events()).isEqualTo("answer 200");
         assertThat(fixture.outcome()).isEqualTo("connect-failed 200");
     }
 
@@ -244,7 +244,7 @@ class BackoffTest {
         fixture.finish();
         fixture.assertEndedCleanly();
         assertThat(fixture.attempts).hasSize(1);
-        assertThat(fixture.caller.received()).isEqualTo("begin 503");
+        assertThat(fixture.caller.events()).isEqualTo("begin 503");
     }
 
     private FakeAttempt asksToWait(String seconds) {

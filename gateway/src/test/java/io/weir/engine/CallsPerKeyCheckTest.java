@@ -169,7 +169,7 @@ class CallsPerKeyCheckTest {
         fixture.advance(ExchangeFixture.BACKOFF);
 
         assertThat(fixture.attempts).hasSize(1);
-        assertThat(fixture.caller.received()).isEqualTo("answer 503");
+        assertThat(fixture.caller.events()).isEqualTo("answer 503");
         fixture.finish();
         empty();
         fixture.assertEndedCleanly();

@@ -293,7 +293,7 @@ class ExchangeTest {
         fixture.finish();
 
         fixture.assertEndedCleanly();
-        assertThat(fixture.caller.received()).isEqualTo(received);
+        assertThat(fixture.caller.events()).isEqualTo(received);
         assertThat(fixture.outcome()).isEqualTo(outcome);
         assertThat(fixture.breakerCounts()).as("calls that succeeded/failed").isEqualTo(breakerCounts);
     }
@@ -315,7 +315,7 @@ class ExchangeTest {
 
         fixture.assertEndedCleanly();
         assertThat(fixture.attempts).isEmpty();
-        assertThat(fixture.caller.received()).isEqualTo("nothing");
+        assertThat(fixture.caller.events()).isEqualTo("nothing");
         assertThat(fixture.outcome()).isEqualTo("client-closed 499");
     }
 
@@ -335,7 +335,7 @@ class ExchangeTest {
             fixture.finish();
             Event.LEAVES.happen(fixture);
             fixture.assertEndedCleanly();
-            String received = fixture.caller.received();
+            String received = fixture.caller.events();
             String outcome = fixture.outcome();
 
             for (Event late : Event.values()) {
@@ -343,7 +343,7 @@ class ExchangeTest {
             }
 
             fixture.assertEndedCleanly();
-            assertThat(fixture.caller.received()).isEqualTo(received);
+            assertThat(fixture.caller.events()).isEqualTo(received);
             assertThat(fixture.outcome()).isEqualTo(outcome);
         }
     }

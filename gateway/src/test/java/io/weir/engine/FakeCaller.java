@@ -24,7 +24,7 @@ import reactor.netty.http.websocket.WebsocketInbound;
 import reactor.netty.http.websocket.WebsocketOutbound;
 
 /** A caller that records the calls of the engine. */
-final class FakeCaller implements Caller {
+final class FakeCaller implements Caller, ReceivedRequest {
 
     /** The size of the body of each refusal. */
     static final int REFUSAL_BYTES = 120;
@@ -64,8 +64,13 @@ final class FakeCaller implements Caller {
     }
 
     /** The recorded calls, in order. */
-    String received() {
+    String events() {
         return received.isEmpty() ? "nothing" : String.join(", ", received);
+    }
+
+    @Override
+    public ReceivedRequest received() {
+        return this;
     }
 
     @Override

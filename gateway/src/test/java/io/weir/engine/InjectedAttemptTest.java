@@ -198,7 +198,7 @@ class InjectedAttemptTest {
         inject(FaultType.ABORT, null, status).start();
 
         fixture.assertEndedCleanly();
-        assertThat(fixture.caller.received()).isEqualTo("refuse fault-injected");
+        assertThat(fixture.caller.events()).isEqualTo("refuse fault-injected");
         assertThat(fixture.outcome()).isEqualTo("fault-injected " + status);
         assertThat(fixture.record().detail()).isEqualTo("injected fault 1 (abort)");
         assertThat(fixture.breakerCounts()).isEqualTo(counts);

@@ -53,7 +53,7 @@ class LastGoodAnswersTest {
         fixture.start();
         fixture.attempt().connects();
         fixture.advance(ExchangeFixture.DEADLINE);
-        assertThat(fixture.caller.received()).isEqualTo("answer 200");
+        assertThat(fixture.caller.events()).isEqualTo("answer 200");
         fixture.finish();
         assertReplaced(Reason.DEADLINE_EXCEEDED);
     }
@@ -108,7 +108,7 @@ class LastGoodAnswersTest {
                         503,
                         new DefaultHttpHeaders().setInt(HttpHeaderNames.CONTENT_LENGTH, Backoff.MAX_DRAINED_BYTES + 1));
         large.advance(Duration.ZERO);
-        assertThat(large.caller.received()).isEqualTo("answer 200");
+        assertThat(large.caller.events()).isEqualTo("answer 200");
         large.finish();
         large.assertEndedCleanly();
     }
@@ -130,7 +130,7 @@ class LastGoodAnswersTest {
         assertThat(attempt.cancelled).isOne();
         fixture.assertEndedCleanly();
         assertThat(fixture.outcome()).isEqualTo("client-closed 499");
-        assertThat(fixture.caller.received()).isEqualTo("nothing");
+        assertThat(fixture.caller.events()).isEqualTo("nothing");
     }
 
     @Test
@@ -139,7 +139,7 @@ class LastGoodAnswersTest {
         fixture.advance(ExchangeFixture.DEADLINE.minusMillis(10));
         fixture.attempt().begins(503);
         fixture.advance(Duration.ofMillis(10));
-        assertThat(fixture.caller.received()).isEqualTo("answer 200");
+        assertThat(fixture.caller.events()).isEqualTo("answer 200");
         fixture.finish();
         fixture.assertEndedCleanly();
         assertThat(ExchangeOutcomes.of(fixture.record())).isEqualTo("fallback");
@@ -298,7 +298,7 @@ class LastGoodAnswersTest {
 
     private void assertReplaced(@Nullable Reason reason) {
         fixture.assertEndedCleanly();
-        assertThat(fixture.caller.received()).isEqualTo("answer 200");
+        assertThat(fixture.caller.events()).isEqualTo("answer 200");
         assertThat(fixture.caller.answered).isEqualTo("known");
         assertThat(ExchangeOutcomes.of(fixture.record())).isEqualTo("fallback");
         assertThat(fixture.record().fallbackReason()).isEqualTo(reason);

@@ -227,7 +227,7 @@ class ReadingAheadTest {
 
         fixture.assertEndedCleanly();
         assertThat(fixture.outcome()).isEqualTo("client-closed 499");
-        assertThat(fixture.caller.received()).isEqualTo("nothing");
+        assertThat(fixture.caller.events()).isEqualTo("nothing");
     }
 
     @Test
@@ -393,7 +393,7 @@ class ReadingAheadTest {
         slow.upload.sends(1);
         fixture.channel.runPendingTasks();
 
-        assertThat(slow.caller.received()).isEqualTo("refuse client-too-slow");
+        assertThat(slow.caller.events()).isEqualTo("refuse client-too-slow");
         assertThat(fixture.engine.readAheadBytes()).isLessThanOrEqualTo(ExchangeFixture.READ_AHEAD_TOTAL_BYTES);
         fast.exchange.callerLeft();
         fixture.exchange().callerLeft();
@@ -637,7 +637,7 @@ class ReadingAheadTest {
         fixture.attempt().waitsForBody();
         fixture.advance(Duration.ofMillis(150));
 
-        assertThat(crawling.caller.received()).isEqualTo(enforced ? "refuse client-too-slow" : "nothing");
+        assertThat(crawling.caller.events()).isEqualTo(enforced ? "refuse client-too-slow" : "nothing");
         fixture.exchange().callerLeft();
         crawling.exchange.callerLeft();
         assertThat(fixture.bulkhead.inUse()).isZero();

@@ -334,7 +334,7 @@ final class TrafficSimulation {
     private void ended(ExchangeRecord record) {
         Ending ending = new Ending(
                 record.route().id(),
-                record.caller().headers().contains(HANGS),
+                record.caller().received().headers().contains(HANGS),
                 record.arrivedAtNanos(),
                 now(),
                 record.status(),
@@ -350,7 +350,9 @@ final class TrafficSimulation {
         inBackend++;
         attempt.onCancel = () -> inBackend--;
         Route called = exchange.record().route();
-        Fault met = exchange.record().caller().headers().contains(HANGS) ? Fault.HANG : routeFaults.met(called, fault);
+        Fault met = exchange.record().caller().received().headers().contains(HANGS)
+                ? Fault.HANG
+                : routeFaults.met(called, fault);
         if (met != Fault.REFUSED) {
             attempt.connects();
         }

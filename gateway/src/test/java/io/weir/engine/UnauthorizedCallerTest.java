@@ -180,7 +180,7 @@ class UnauthorizedCallerTest {
         ExchangeFixture fixture =
                 withToken(authentication.rule()).withRateLimit(1, true).start();
 
-        assertThat(fixture.caller.received()).isEqualTo("nothing");
+        assertThat(fixture.caller.events()).isEqualTo("nothing");
         assertThat(fixture.bulkhead.inUse()).isZero();
         assertThat(fixture.record().quota()).isNull();
         authentication.answer(TestIssuer.FIRST);
@@ -221,7 +221,7 @@ class UnauthorizedCallerTest {
     void waitsNoLongerThanItsDeadlineAndNoBackendIsBlamed() {
         ExchangeFixture fixture = withToken(authentication.rule()).start();
         fixture.advance(ExchangeFixture.DEADLINE.minusMillis(20));
-        assertThat(fixture.caller.received()).isEqualTo("nothing");
+        assertThat(fixture.caller.events()).isEqualTo("nothing");
         fixture.advance(Duration.ofMillis(40));
 
         assertThat(fixture.outcome()).isEqualTo("unauthorized 401");

@@ -17,6 +17,7 @@ import io.weir.engine.Enforcement;
 import io.weir.engine.Engine;
 import io.weir.engine.Exchange;
 import io.weir.engine.Limits;
+import io.weir.engine.ReceivedRequest;
 import io.weir.engine.Route;
 import io.weir.engine.RouteObserver;
 import io.weir.engine.ServiceTimeEstimate;
@@ -300,6 +301,7 @@ public final class ObservedGateway implements AutoCloseable {
                 return method.invoke(facts, arguments);
             }
             return switch (name) {
+                case "received" -> proxy;
                 case "channel" -> channel;
                 case "headers", "requestHeaders" -> headers;
                 case "method" -> HttpMethod.GET;
@@ -312,8 +314,9 @@ public final class ObservedGateway implements AutoCloseable {
                 default -> method.getReturnType().equals(boolean.class) ? false : null;
             };
         };
-        Class<?>[] interfaces =
-                facts == null ? new Class<?>[] {Caller.class} : new Class<?>[] {Caller.class, RequestFacts.class};
+        Class<?>[] interfaces = facts == null
+                ? new Class<?>[] {Caller.class, ReceivedRequest.class}
+                : new Class<?>[] {Caller.class, ReceivedRequest.class, RequestFacts.class};
         return (Caller) Proxy.newProxyInstance(ObservedGateway.class.getClassLoader(), interfaces, handler);
     }
 
