@@ -9,7 +9,6 @@ import io.weir.overload.OverloadGuard;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
@@ -19,7 +18,6 @@ import org.springframework.boot.actuate.endpoint.annotation.Selector;
 import org.springframework.boot.actuate.endpoint.annotation.WriteOperation;
 import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 import reactor.core.publisher.Mono;
-import reactor.core.scheduler.Schedulers;
 
 /**
  * The management endpoint {@code weir}: shows the state of the gateway, and changes breakers, instances and
@@ -122,54 +120,38 @@ public class WeirEndpoint {
             @Nullable String action,
             @Nullable String duration,
             @Nullable Map<String, Object> limits) {
-        return Mono.deferContextual(context -> {
-            String by = ManagementCaller.of(context);
-            Map<String, Object> others = limits == null ? Map.of() : limits;
-            // A change of limits reads files and validates them, which would block an event loop.
-            return Mono.fromCallable(() -> {
-                        Duration lasting;
-                        try {
-                            lasting = lasting(duration, breaker, action, others);
-                        } catch (IllegalArgumentException e) {
-                            return refusal(WebEndpointResponse.STATUS_BAD_REQUEST, String.valueOf(e.getMessage()));
-                        }
-                        boolean isOfBackend = instance == null && action == null;
-                        return isOfBackend
-                                ? change(backend, breaker, others, lasting, by)
-                                : changeInstance(
-                                        backend, instance, action, breaker != null || !others.isEmpty(), lasting, by);
-                    })
-                    .subscribeOn(Schedulers.boundedElastic());
+        Map<String, Object> others = limits == null ? Map.of() : limits;
+        return ManagementCaller.run(by -> {
+            Duration lasting = lasting(duration, breaker, action, others);
+            if (instance == null && action == null) {
+                change(backend, breaker, others, lasting, by);
+            } else {
+                changeInstance(backend, instance, action, breaker != null || !others.isEmpty(), lasting, by);
+            }
+            return new WebEndpointResponse<>(
+                    BackendView.of(find(backend), gateway.operatorChanges().getOrDefault(backend, List.of())));
         });
     }
 
-    private WebEndpointResponse<Object> change(
+    private void change(
             String name, @Nullable String word, Map<String, Object> limits, @Nullable Duration lasting, String by) {
-        if (find(name).isEmpty()) {
-            return unknownBackend(name);
-        }
+        find(name);
         if (word == null ? limits.isEmpty() : !WORDS.contains(word)) {
-            return refusal(
-                    WebEndpointResponse.STATUS_BAD_REQUEST,
+            throw new IllegalArgumentException(
                     "breaker: " + (word == null ? "missing" : word) + " (expected: open, closed or released)");
         }
         if (!limits.isEmpty()) {
             OperatorChanges.Answer answer = changeLimits(name, limits, lasting, by);
             if (!answer.isOk()) {
-                return refusal(WebEndpointResponse.STATUS_BAD_REQUEST, String.join("; ", answer.problems()));
+                throw new IllegalArgumentException(String.join("; ", answer.problems()));
             }
         }
         if (word != null) {
-            force(name, word, lasting, by);
+            changes.withoutReload(() -> {
+                switches.force(find(name), word, by, lasting);
+                return true;
+            });
         }
-        return shown(name);
-    }
-
-    private void force(String name, String word, @Nullable Duration lasting, String by) {
-        changes.withoutReload(() -> {
-            find(name).ifPresent(backend -> switches.force(backend, word, by, lasting));
-            return true;
-        });
     }
 
     private OperatorChanges.Answer changeLimits(
@@ -186,7 +168,7 @@ public class WeirEndpoint {
                         List.of(), List.of("limits: " + release + " (expected: released, and no limit beside it)"));
     }
 
-    private WebEndpointResponse<Object> changeInstance(
+    private void changeInstance(
             String name,
             @Nullable String address,
             @Nullable String action,
@@ -194,49 +176,44 @@ public class WeirEndpoint {
             @Nullable Duration lasting,
             String by) {
         if (address == null || hasMore) {
-            return refusal(
-                    WebEndpointResponse.STATUS_BAD_REQUEST,
-                    "instance: " + (address == null ? "missing" : address)
-                            + " (expected: instance, action and perhaps duration, and nothing else)");
+            throw new IllegalArgumentException("instance: " + (address == null ? "missing" : address)
+                    + " (expected: instance, action and perhaps duration, and nothing else)");
         }
         if (action == null || !ACTIONS.contains(action)) {
-            return refusal(
-                    WebEndpointResponse.STATUS_BAD_REQUEST,
+            throw new IllegalArgumentException(
                     "action: " + (action == null ? "missing" : action) + " (expected: drain or return)");
         }
-        return changes.withoutReload(() -> find(name)
-                .map(backend -> changeInstance(backend, address, action.equals("drain"), lasting, by))
-                .orElseGet(() -> unknownBackend(name)));
+        changes.withoutReload(() -> {
+            changeInstance(find(name), address, action.equals("drain"), lasting, by);
+            return true;
+        });
     }
 
-    private WebEndpointResponse<Object> changeInstance(
+    private void changeInstance(
             Backend backend, String address, boolean isDrain, @Nullable Duration lasting, String by) {
         Instances instances = backend.instances();
         if (instances.isSingle()) {
-            return refusal(
-                    WebEndpointResponse.STATUS_BAD_REQUEST,
+            throw new IllegalArgumentException(
                     "instance: " + address + " (expected: a backend with several instances; force the breaker of "
                             + backend.name() + " open to stop its calls)");
         }
         Instance instance = instances.find(address);
         if (instance == null) {
-            return refusal(
-                    WebEndpointResponse.STATUS_NOT_FOUND,
+            throw new RefusedRequestException(
+                    RefusedRequestException.STATUS_NOT_FOUND,
                     "instance: " + address + " (expected: an instance of " + backend.name() + ", such as "
                             + instances.first().shownAddress() + ")");
         }
-        if (isDrain && !instance.health().isDrained() && !instances.mayDrain(instance)) {
-            return refusal(
-                    STATUS_CONFLICT,
+        if (!isDrain) {
+            switches.restore(backend, instance, by);
+        } else if (instance.health().isDrained() || instances.mayDrain(instance)) {
+            switches.drain(backend, instance, by, lasting);
+        } else {
+            throw new RefusedRequestException(
+                    RefusedRequestException.STATUS_CONFLICT,
                     "instance: " + address + " is the last one that takes calls (expected: another one that does;"
                             + " force the breaker of " + backend.name() + " open to stop all calls)");
         }
-        if (isDrain) {
-            switches.drain(backend, instance, by, lasting);
-        } else {
-            switches.restore(backend, instance, by);
-        }
-        return shown(backend.name());
     }
 
     /**
@@ -260,30 +237,20 @@ public class WeirEndpoint {
         return lasting;
     }
 
-    private Optional<Backend> find(String name) {
-        return Optional.ofNullable(gateway.backends().get(name));
-    }
-
-    private WebEndpointResponse<Object> shown(String name) {
-        Object view = one(name);
-        return view == null ? unknownBackend(name) : new WebEndpointResponse<>(view);
+    private Backend find(String name) {
+        Backend found = gateway.backends().get(name);
+        if (found == null) {
+            throw new RefusedRequestException(
+                    RefusedRequestException.STATUS_NOT_FOUND, "backend: " + name + " (expected: a configured one)");
+        }
+        return found;
     }
 
     private static final String RELEASED = "released";
     private static final Set<String> WORDS = Set.of("open", "closed", RELEASED);
     private static final Set<String> ACTIONS = Set.of("drain", "return");
-    private static final int STATUS_CONFLICT = 409;
     /** Shorter changes are over before an operator sees them. */
     private static final Duration MIN_LASTING = Duration.ofSeconds(1);
     /** A change that is needed for longer belongs to the files. */
     private static final Duration MAX_LASTING = Duration.ofDays(7);
-
-    private static WebEndpointResponse<Object> unknownBackend(String backend) {
-        return refusal(WebEndpointResponse.STATUS_NOT_FOUND, "backend: " + backend + " (expected: a configured one)");
-    }
-
-    /** A response and no exception: Spring Boot would not show the message of an exception. */
-    private static WebEndpointResponse<Object> refusal(int status, String sentence) {
-        return new WebEndpointResponse<>(Map.of("status", status, "detail", sentence), status);
-    }
 }

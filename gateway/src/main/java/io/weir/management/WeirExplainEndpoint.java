@@ -5,14 +5,12 @@ import io.netty.handler.codec.http.HttpHeaders;
 import io.weir.door.Explanation;
 import io.weir.door.RouteExplainer;
 import java.util.List;
-import java.util.Map;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
 import org.springframework.boot.actuate.endpoint.annotation.ReadOperation;
 import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 import reactor.core.publisher.Mono;
-import reactor.core.scheduler.Schedulers;
 
 /**
  * The management endpoint {@code weirexplain}: {@code GET /actuator/weirexplain?method=GET&url=URL} tells
@@ -49,20 +47,7 @@ public class WeirExplainEndpoint {
      */
     @ReadOperation
     public Mono<WebEndpointResponse<Object>> explain(String method, String url, @Nullable Object header) {
-        return Mono.fromCallable(() -> {
-                    try {
-                        return new WebEndpointResponse<Object>(explained(method, url, header));
-                    } catch (IllegalArgumentException e) {
-                        return new WebEndpointResponse<Object>(
-                                Map.of(
-                                        "status",
-                                        WebEndpointResponse.STATUS_BAD_REQUEST,
-                                        "detail",
-                                        String.valueOf(e.getMessage())),
-                                WebEndpointResponse.STATUS_BAD_REQUEST);
-                    }
-                })
-                .subscribeOn(Schedulers.boundedElastic());
+        return ManagementCaller.run(by -> new WebEndpointResponse<>(explained(method, url, header)));
     }
 
     private View explained(String method, String url, @Nullable Object header) {

@@ -13,7 +13,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.actuate.endpoint.annotation.DeleteOperation;
 import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
@@ -22,7 +21,6 @@ import org.springframework.boot.actuate.endpoint.annotation.Selector;
 import org.springframework.boot.actuate.endpoint.annotation.WriteOperation;
 import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 import reactor.core.publisher.Mono;
-import reactor.core.scheduler.Schedulers;
 
 /**
  * The management endpoint {@code weirfaults}: injects faults into calls, as if the backend misbehaved.
@@ -45,8 +43,6 @@ import reactor.core.scheduler.Schedulers;
 @Endpoint(id = "weirfaults")
 public class WeirFaultsEndpoint {
 
-    private static final int STATUS_FORBIDDEN = 403;
-    private static final int STATUS_CONFLICT = 409;
     private static final double ALL_PERCENT = 100;
 
     /** The names of the members of the body of a POST. */
@@ -111,44 +107,56 @@ public class WeirFaultsEndpoint {
             @Nullable Long afterBytes,
             String duration,
             @Nullable Map<String, Object> unknown) {
-        return asOperator(by -> answer(() -> {
-            faults.requireEnabled();
-            if (unknown != null && !unknown.isEmpty()) {
-                throw new IllegalArgumentException("unknown: " + new TreeSet<>(unknown.keySet()) + " (expected: "
-                        + new TreeSet<>(PARAMETERS) + ")");
+        return ManagementCaller.run(by -> {
+            try {
+                faults.requireEnabled();
+                if (unknown != null && !unknown.isEmpty()) {
+                    throw new IllegalArgumentException("unknown: " + new TreeSet<>(unknown.keySet()) + " (expected: "
+                            + new TreeSet<>(PARAMETERS) + ")");
+                }
+                FaultOrder order = new FaultOrder(
+                        new FaultScope(route, backend, canonical(backend, instance)),
+                        FaultType.of(fault),
+                        percent == null ? ALL_PERCENT : percent,
+                        header,
+                        value,
+                        latency == null ? null : DurationArgument.parse("latency", latency),
+                        status == null ? 0 : status,
+                        afterBytes == null ? 0 : afterBytes,
+                        DurationArgument.parse("duration", duration));
+                requireKnown(order.scope());
+                return new WebEndpointResponse<>(FaultView.of(faults.start(order, by), gateway.routes()));
+            } catch (RefusedOrderException e) {
+                throw refused(e);
             }
-            FaultOrder order = new FaultOrder(
-                    new FaultScope(route, backend, canonical(backend, instance)),
-                    FaultType.of(fault),
-                    percent == null ? ALL_PERCENT : percent,
-                    header,
-                    value,
-                    latency == null ? null : DurationArgument.parse("latency", latency),
-                    status == null ? 0 : status,
-                    afterBytes == null ? 0 : afterBytes,
-                    DurationArgument.parse("duration", duration));
-            requireKnown(order.scope());
-            return new WebEndpointResponse<>(FaultView.of(faults.start(order, by), gateway.routes()));
-        }));
+        });
+    }
+
+    private static RuntimeException refused(RefusedOrderException e) {
+        String message = String.valueOf(e.getMessage());
+        return switch (e.why()) {
+            case DISABLED -> new RefusedRequestException(RefusedRequestException.STATUS_FORBIDDEN, message);
+            case INVALID -> new IllegalArgumentException(message);
+            case FULL -> new RefusedRequestException(RefusedRequestException.STATUS_CONFLICT, message);
+        };
     }
 
     /** Ends a fault. */
     @DeleteOperation
     public Mono<WebEndpointResponse<Object>> end(@Selector long id) {
-        return asOperator(by -> {
+        return ManagementCaller.run(by -> {
             InjectedFault ended = faults.end(id, by);
-            return ended == null
-                    ? refusal(
-                            WebEndpointResponse.STATUS_NOT_FOUND,
-                            "fault: " + id + " (expected: one of GET /actuator/weirfaults)")
-                    : new WebEndpointResponse<>(FaultView.of(ended, gateway.routes()));
+            if (ended == null) {
+                throw unknown("fault: " + id + " (expected: one of GET /actuator/weirfaults)");
+            }
+            return new WebEndpointResponse<>(FaultView.of(ended, gateway.routes()));
         });
     }
 
     /** Ends all faults. */
     @DeleteOperation
     public Mono<WebEndpointResponse<Object>> endAll() {
-        return asOperator(by -> {
+        return ManagementCaller.run(by -> {
             List<FaultView> ended = faults.endAll(by).stream()
                     .map(fault -> FaultView.of(fault, gateway.routes()))
                     .toList();
@@ -160,36 +168,6 @@ public class WeirFaultsEndpoint {
         return new View(faults.isEnabled(), faults.maxDuration().toMillis(), shown);
     }
 
-    private interface Action {
-        WebEndpointResponse<Object> run(String by);
-    }
-
-    /** On an elastic thread: a monitor and the log are not for event loops. */
-    private static Mono<WebEndpointResponse<Object>> asOperator(Action action) {
-        return Mono.deferContextual(context -> {
-            String by = ManagementCaller.of(context);
-            return Mono.fromCallable(() -> action.run(by)).subscribeOn(Schedulers.boundedElastic());
-        });
-    }
-
-    private static WebEndpointResponse<Object> answer(Supplier<WebEndpointResponse<Object>> action) {
-        try {
-            return action.get();
-        } catch (UnknownNameException e) {
-            return refusal(WebEndpointResponse.STATUS_NOT_FOUND, e.getMessage());
-        } catch (RefusedOrderException e) {
-            int status =
-                    switch (e.why()) {
-                        case DISABLED -> STATUS_FORBIDDEN;
-                        case INVALID -> WebEndpointResponse.STATUS_BAD_REQUEST;
-                        case FULL -> STATUS_CONFLICT;
-                    };
-            return refusal(status, e.getMessage());
-        } catch (IllegalArgumentException e) {
-            return refusal(WebEndpointResponse.STATUS_BAD_REQUEST, e.getMessage());
-        }
-    }
-
     /** The address of an instance as calls are matched with it. */
     private @Nullable String canonical(@Nullable String backend, @Nullable String instance) {
         Backend found = backend == null ? null : gateway.backends().get(backend);
@@ -198,8 +176,8 @@ public class WeirFaultsEndpoint {
         }
         Instance known = found.instances().find(instance);
         if (known == null) {
-            throw new UnknownNameException("instance: " + instance + " (expected: an instance of " + backend
-                    + ", such as " + found.instances().first().shownAddress() + ")");
+            throw unknown("instance: " + instance + " (expected: an instance of " + backend + ", such as "
+                    + found.instances().first().shownAddress() + ")");
         }
         return known.shownAddress();
     }
@@ -207,11 +185,11 @@ public class WeirFaultsEndpoint {
     private void requireKnown(FaultScope scope) {
         String backend = scope.backend();
         if (backend != null && !gateway.backends().containsKey(backend)) {
-            throw new UnknownNameException("backend: " + backend + " (expected: a configured one)");
+            throw unknown("backend: " + backend + " (expected: a configured one)");
         }
         String route = scope.route();
         if (route != null && gateway.routes().stream().noneMatch(view -> isOfBackend(view, route))) {
-            throw new UnknownNameException("route: " + route + " (expected: a configured one, of a backend)");
+            throw unknown("route: " + route + " (expected: a configured one, of a backend)");
         }
     }
 
@@ -219,17 +197,8 @@ public class WeirFaultsEndpoint {
         return view.id().equals(route) && view.backend() != null;
     }
 
-    private static WebEndpointResponse<Object> refusal(int status, @Nullable String sentence) {
-        return new WebEndpointResponse<>(Map.of("status", status, "detail", sentence == null ? "" : sentence), status);
-    }
-
-    /** A route, backend or instance that is not configured. */
-    private static final class UnknownNameException extends RuntimeException {
-
-        private static final long serialVersionUID = 1;
-
-        UnknownNameException(String message) {
-            super(message, null, false, false);
-        }
+    /** A route, backend, instance or fault that does not exist. */
+    private static RefusedRequestException unknown(String message) {
+        return new RefusedRequestException(RefusedRequestException.STATUS_NOT_FOUND, message);
     }
 }

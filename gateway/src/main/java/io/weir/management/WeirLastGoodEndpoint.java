@@ -1,7 +1,6 @@
 package io.weir.management;
 
 import io.weir.lastgood.LastGoodStore;
-import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -11,7 +10,6 @@ import org.springframework.boot.actuate.endpoint.annotation.ReadOperation;
 import org.springframework.boot.actuate.endpoint.annotation.Selector;
 import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 import reactor.core.publisher.Mono;
-import reactor.core.scheduler.Schedulers;
 
 /**
  * The management endpoint {@code weirlastgood}: the store of last good answers.
@@ -64,33 +62,20 @@ public class WeirLastGoodEndpoint {
     /** Empties the store. */
     @DeleteOperation
     public Mono<WebEndpointResponse<Object>> emptyAll() {
-        return empty(null);
+        return ManagementCaller.run(by -> empty(null, by));
     }
 
     /** Removes the answers of a route. */
     @DeleteOperation
     public Mono<WebEndpointResponse<Object>> emptyRoute(@Selector String route) {
-        return empty(route);
-    }
-
-    /** On an elastic thread: the log is not for event loops, and the store may be large. */
-    private Mono<WebEndpointResponse<Object>> empty(@Nullable String route) {
-        return Mono.deferContextual(context -> {
-            String by = ManagementCaller.of(context);
-            return Mono.fromCallable(() -> empty(route, by)).subscribeOn(Schedulers.boundedElastic());
-        });
+        return ManagementCaller.run(by -> empty(route, by));
     }
 
     private WebEndpointResponse<Object> empty(@Nullable String route, String by) {
         if (route != null
                 && gateway.routes().stream().noneMatch(view -> view.id().equals(route))) {
-            return new WebEndpointResponse<>(
-                    Map.of(
-                            "status",
-                            WebEndpointResponse.STATUS_NOT_FOUND,
-                            "detail",
-                            "route: " + route + " (expected: a configured one)"),
-                    WebEndpointResponse.STATUS_NOT_FOUND);
+            throw new RefusedRequestException(
+                    RefusedRequestException.STATUS_NOT_FOUND, "route: " + route + " (expected: a configured one)");
         }
         long removed = store.empty(route);
         String whose = route == null ? "all routes" : "route " + route;

@@ -8,7 +8,6 @@ import org.springframework.boot.actuate.endpoint.annotation.WriteOperation;
 import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 import org.springframework.util.MimeType;
 import reactor.core.publisher.Mono;
-import reactor.core.scheduler.Schedulers;
 
 /**
  * The management endpoint {@code weirreload}: {@code POST /actuator/weirreload} reloads the configuration's
@@ -30,11 +29,7 @@ public class WeirReloadEndpoint {
     /** Reloads the configuration. */
     @WriteOperation
     public Mono<WebEndpointResponse<Object>> reload() {
-        return Mono.deferContextual(context -> {
-            String by = ManagementCaller.of(context);
-            return Mono.fromCallable(() -> answer(configuration.reload(Trigger.REQUEST, by)))
-                    .subscribeOn(Schedulers.boundedElastic());
-        });
+        return ManagementCaller.run(by -> answer(configuration.reload(Trigger.REQUEST, by)));
     }
 
     private static WebEndpointResponse<Object> answer(ConfigurationChange change) {
