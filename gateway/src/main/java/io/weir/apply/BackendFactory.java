@@ -3,7 +3,7 @@ package io.weir.apply;
 import io.weir.config.BackendProperties;
 import io.weir.engine.Backend;
 import io.weir.engine.BackendSettings;
-import io.weir.engine.Enforcement;
+import io.weir.engine.Compartment;
 import io.weir.engine.ServiceTimeEstimate;
 import io.weir.faults.ActiveFaults;
 import io.weir.health.Health;
@@ -108,40 +108,21 @@ public final class BackendFactory {
         LimitInForce limit = limit(properties, bulkhead, permits);
         RegisteredBulkhead registered =
                 RegisteredBulkhead.register(registries.bulkheads(), name, bulkhead, limit, Map.of());
-        CompartmentPermits compartment = new CompartmentPermits(bulkhead, limit);
-        Health health = health(name, settings, compartment, plan);
+        CompartmentPermits compartmentPermits = new CompartmentPermits(bulkhead, limit);
+        Health health = health(name, settings, compartmentPermits, plan);
         List<InstanceAddress> addresses = source.addresses();
-        Instances instances = instanceFactory.create(properties, addresses, health, compartment, plan);
+        Instances instances = instanceFactory.create(properties, addresses, health, compartmentPermits, plan);
         limit.limitBy(health.caps()::maxCalls, health.caps()::limitShare);
         RetryBudget retryBudget = new RetryBudget(properties.retryBudget(), nanoClock.getAsLong());
         ServiceTimeEstimate serviceTime = new ServiceTimeEstimate(littlesLaw, health, nanoClock);
-        InFlightShare share = new InFlightShare();
-        BackendMeters meters = new BackendMeters(
-                openMeters(plan),
-                name,
-                bulkhead,
-                limit,
-                streams,
-                share,
-                properties.bulkhead().maxWait(properties.deadline()).toNanos(),
-                health,
-                instances,
-                retryBudget,
-                serviceTime.littlesLaw());
+        Compartment compartment = new Compartment(
+                bulkhead, limit, streams, new InstancesInForce(instances), serviceTime, new InFlightShare());
+        BackendSettings backendSettings = backendSettings(name, properties);
+        BackendMeters meters =
+                new BackendMeters(openMeters(plan), name, compartment, backendSettings.maxWaitNanos(), retryBudget);
         meters.onRejected(registered::publishRejected);
         limit.onLearnt(new LimitLog(name, limit, nanoClock)::changed);
-        Backend backend = new Backend(
-                backendSettings(name, properties),
-                bulkhead,
-                limit,
-                streams,
-                dryRunBulkhead(properties, null),
-                new InstancesInForce(instances),
-                retryBudget,
-                serviceTime,
-                tenants(properties, null),
-                share,
-                meters);
+        Backend backend = new Backend(backendSettings, compartment, retryBudget, tenants(properties, null), meters);
         return new ManagedBackend(
                 properties,
                 settings,
@@ -149,7 +130,6 @@ public final class BackendFactory {
                 source,
                 addresses,
                 instances,
-                limit,
                 registered,
                 meters,
                 sslBundle,
@@ -200,15 +180,9 @@ public final class BackendFactory {
                         : new RetryBudget(properties.retryBudget(), nanoClock.getAsLong());
         Backend backend = new Backend(
                 backendSettings(name, properties),
-                old.bulkhead(),
-                old.limit(),
-                old.streams(),
-                dryRunBulkhead(properties, old.dryRunBulkhead()),
-                old.instancesInForce(),
+                old.compartment(),
                 retryBudget,
-                old.serviceTime(),
                 tenants(properties, old.tenants()),
-                old.inFlightShare(),
                 before.meters());
         return new ManagedBackend(
                 properties,
@@ -217,7 +191,6 @@ public final class BackendFactory {
                 source,
                 addresses,
                 instances,
-                before.limit(),
                 before.registeredBulkhead(),
                 before.meters(),
                 sslBundle,
@@ -255,10 +228,7 @@ public final class BackendFactory {
                 properties.streamIdleTimeout().toNanos(),
                 BackendSettings.bits(properties.circuitBreaker().recordStatuses()),
                 BackendSettings.bits(properties.circuitBreaker().recordGrpcStatuses()),
-                new Enforcement(
-                        properties.bulkhead().enforce(),
-                        properties.circuitBreaker().enforce(),
-                        properties.deadlineEnforce()));
+                properties.deadlineEnforce());
     }
 
     /** Logs if the limits of the pools of all backends exceed the files for their connections. */
@@ -266,19 +236,6 @@ public final class BackendFactory {
         pools.compareWithFiles(backends.stream()
                 .flatMap(each -> each.instances().all().stream())
                 .map(Instance::pool));
-    }
-
-    /**
-     * The bulkhead of the dry run, which counts in place of one that is not enforced; null: the bulkhead is
-     * enforced.
-     */
-    private static @Nullable QueueingBulkhead dryRunBulkhead(
-            BackendProperties properties, @Nullable QueueingBulkhead existing) {
-        if (properties.bulkhead().enforce()) {
-            return null;
-        }
-        // The limit resizes it when the configuration is committed.
-        return existing != null ? existing : new QueueingBulkhead(1, 0);
     }
 
     /** The tenants keep their counts while their key stays. */

@@ -209,7 +209,8 @@ public final class LiveBackends implements AutoCloseable {
     private List<InFlightShare.Claim> claims() {
         return backends.values().stream()
                 .map(managed -> new InFlightShare.Claim(
-                        managed.backend().inFlightShare(), managed.properties().guaranteedShare()))
+                        managed.backend().compartment().inFlightShare(),
+                        managed.properties().guaranteedShare()))
                 .toList();
     }
 
@@ -242,14 +243,7 @@ public final class LiveBackends implements AutoCloseable {
                     next.instances().all().forEach(instance -> instance.health().configure(next.healthSettings()));
                 }
             }
-            next.meters()
-                    .replaceParts(
-                            next.properties()
-                                    .bulkhead()
-                                    .maxWait(next.properties().deadline())
-                                    .toNanos(),
-                            next.instances(),
-                            backend.retryBudget());
+            next.meters().replaceParts(backend);
         }
         next.start(before);
     }
@@ -267,7 +261,7 @@ public final class LiveBackends implements AutoCloseable {
                     .filter(instance -> health.isForced() || (old.isSingle() && staysIn(old, instance)))
                     .forEach(instance -> instance.health().role().takeStateOf(health));
         }
-        next.backend().instancesInForce().replace(present);
+        next.backend().compartment().instancesInForce().replace(present);
         if (present.isSingle() && !old.isSingle()) {
             old.all().stream()
                     // An operator has drained one instance, not the backend.
@@ -355,14 +349,15 @@ public final class LiveBackends implements AutoCloseable {
 
     /** Shows that an operator has set the limits of these backends, and of no others. */
     synchronized void showOperatorsLimits(Set<String> names) {
-        backends.forEach((name, managed) -> managed.limit().showOperators(names.contains(name)));
+        backends.forEach((name, managed) -> managed.backend().limit().showOperators(names.contains(name)));
     }
 
     private void resizeBulkhead(ManagedBackend managed) {
         BulkheadProperties properties = managed.properties().bulkhead();
         Share share = share(properties);
-        managed.limit().countIn(managed.backend().dryRunBulkhead());
-        managed.limit()
+        managed.backend().bulkhead().enforce(properties.enforce());
+        managed.backend()
+                .limit()
                 .configure(properties.settings(
                         share.permits(), managed.properties().deadline().toNanos()));
         managed.meters().setFloored(share.isFloored());

@@ -6,7 +6,6 @@ import io.weir.health.HealthSettings;
 import io.weir.instance.AddressSource;
 import io.weir.instance.InstanceAddress;
 import io.weir.instance.Instances;
-import io.weir.limit.LimitInForce;
 import io.weir.limit.RegisteredBulkhead;
 import io.weir.metrics.BackendMeters;
 import io.weir.probe.HealthChecker;
@@ -23,7 +22,6 @@ import org.jspecify.annotations.Nullable;
  * @param source the source of the addresses of its instances
  * @param addresses the addresses that the instances were created from
  * @param instances the instances; in force once the backend is committed
- * @param limit its limit on calls
  * @param registeredBulkhead its bulkhead's entry in Resilience4j's registry
  * @param meters its meters
  * @param sslBundle the SSL bundle that the backend's pool was created with; null: none
@@ -38,7 +36,6 @@ record ManagedBackend(
         AddressSource source,
         List<InstanceAddress> addresses,
         Instances instances,
-        LimitInForce limit,
         RegisteredBulkhead registeredBulkhead,
         BackendMeters meters,
         @Nullable Object sslBundle,
@@ -58,7 +55,6 @@ record ManagedBackend(
                 source,
                 others,
                 next,
-                limit,
                 registeredBulkhead,
                 meters,
                 sslBundle,

@@ -150,8 +150,7 @@ final class Admission extends Waiter implements ExchangePhase, Runnable {
     boolean isBulkheadFull() {
         long now = exchange.now();
         QueueingBulkhead bulkhead = backend.bulkhead();
-        return backend.dryRunBulkhead() == null
-                && bulkhead.inUse() >= bulkhead.maxConcurrentCalls()
+        return bulkhead.isFull()
                 && bulkhead.queued() >= bulkhead.queueCapacity() + placesAfterPause(now)
                 && !LeftBehind.isScoutDue(backend, exchange.record().usualNanos(now), now);
     }

@@ -14,7 +14,7 @@ import java.util.Set;
  * @param streamIdleNanos longest pause of a stream
  * @param failureStatuses HTTP statuses that the breaker records as failures
  * @param failureGrpcStatuses gRPC statuses that the breaker records as failures
- * @param enforcement the protections that refuse; the others only count
+ * @param enforcesDeadline whether the deadline ends an exchange; if not, its expiries are counted
  */
 public record BackendSettings(
         String name,
@@ -25,7 +25,7 @@ public record BackendSettings(
         long streamIdleNanos,
         BitSet failureStatuses,
         BitSet failureGrpcStatuses,
-        Enforcement enforcement) {
+        boolean enforcesDeadline) {
 
     /** The statuses as a bit set; a request tests it without an allocation. */
     public static BitSet bits(Set<Integer> statuses) {

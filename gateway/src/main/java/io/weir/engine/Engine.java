@@ -239,6 +239,6 @@ public final class Engine {
 
     /** The share of the route's backend, also while a fallback asks another one. */
     private static InFlightShare share(Exchange exchange) {
-        return exchange.record().route().backend().inFlightShare();
+        return exchange.record().route().backend().compartment().inFlightShare();
     }
 }

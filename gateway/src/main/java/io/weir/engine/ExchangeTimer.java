@@ -119,6 +119,6 @@ final class ExchangeTimer implements Runnable {
     }
 
     private boolean isEnforced() {
-        return exchange.record().route().backend().settings().enforcement().deadline();
+        return exchange.record().route().backend().settings().enforcesDeadline();
     }
 }

@@ -1,7 +1,6 @@
 package io.weir.engine;
 
 import io.weir.limit.Limit.Evidence;
-import io.weir.limit.QueueingBulkhead;
 import io.weir.slowcaller.SlowCaller;
 import java.util.concurrent.TimeUnit;
 
@@ -88,18 +87,14 @@ final class HeldUpCall {
         if (!permits.isMovable() || !isHeldUp(attempt) || attempt.callerNanos(now) < patienceNanos(attempt)) {
             return;
         }
-        if (!permits.moveHeldUp(evidence, attempt.backendNanos(now), now) && isFull(attempt.backend)) {
+        if (!permits.moveHeldUp(evidence, attempt.backendNanos(now), now)
+                && attempt.backend.bulkhead().isFull()) {
             attempt.exchange.resources().slowCallers().endSlowest(attempt.backend.streams(), now);
         }
     }
 
     private static long patienceNanos(Attempt attempt) {
         return attempt.isHeldUpByCaller() && doCallsWait(attempt) ? PATIENCE_IF_CALLS_WAIT_NANOS : PATIENCE_NANOS;
-    }
-
-    private static boolean isFull(Backend backend) {
-        QueueingBulkhead bulkhead = backend.bulkhead();
-        return backend.dryRunBulkhead() == null && bulkhead.inUse() >= bulkhead.maxConcurrentCalls();
     }
 
     /** Records the progress of an upload. One that may pause for as long as it wants is never behind. */

@@ -109,7 +109,7 @@ final class InstanceEntry {
 
     /** Whether a refusal of the breaker is enforced. A refusal that is not enforced is counted, once. */
     private boolean isRefusalEnforced() {
-        if (backend.settings().enforcement().circuitBreaker()) {
+        if (backend.health().settings().breaker().enforce()) {
             return true;
         }
         if (!isWouldRefuseCounted) {
@@ -263,7 +263,7 @@ final class InstanceEntry {
 
     private @Nullable HealthEvidence enter(Instance chosen, boolean holdsPermit, long now) {
         // Without enforcement, calls exceed the limits.
-        Generation generation = holdsPermit && backend.dryRunBulkhead() == null
+        Generation generation = holdsPermit && backend.bulkhead().isEnforced()
                 ? chosen.health().caps().enterBelowCap(now)
                 : chosen.health().enter(now, holdsPermit);
         if (generation == null) {

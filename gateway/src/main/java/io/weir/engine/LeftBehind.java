@@ -3,7 +3,6 @@ package io.weir.engine;
 import io.github.resilience4j.circuitbreaker.CircuitBreaker.State;
 import io.weir.limit.AnswerPace;
 import io.weir.limit.LimitInForce;
-import io.weir.limit.QueueingBulkhead;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -53,7 +52,8 @@ final class LeftBehind {
      */
     static void moveIfSo(Attempt attempt, long now) {
         if (attempt.permits().isMovable()
-                && (isStalledAlone(attempt, now) || (isFull(attempt.backend) && isLateAndOvertaken(attempt, now)))
+                && (isStalledAlone(attempt, now)
+                        || (attempt.backend.bulkhead().isFull() && isLateAndOvertaken(attempt, now)))
                 && attempt.backend.limit().isAdaptive()
                 && hasRoom(attempt.backend)) {
             attempt.permits().moveLeftBehind(now);
@@ -108,10 +108,5 @@ final class LeftBehind {
     /** Whether the compartment of streams has room for a call that is left behind, or a scout. */
     static boolean hasRoom(Backend backend) {
         return 2 * backend.streams().inUse() < backend.streams().maxConcurrentCalls();
-    }
-
-    private static boolean isFull(Backend backend) {
-        QueueingBulkhead bulkhead = backend.bulkhead();
-        return backend.dryRunBulkhead() == null && bulkhead.inUse() >= bulkhead.maxConcurrentCalls();
     }
 }

@@ -165,7 +165,7 @@ final class Permits {
 
     /** Acquires a permit regardless of the limit if the bulkhead is not enforced. */
     private boolean acquireDryRun(QueueRank rank) {
-        QueueingBulkhead counting = backend.dryRunBulkhead();
+        QueueingBulkhead counting = backend.bulkhead().dryRun();
         if (counting == null || !backend.bulkhead().acquireAnyway()) {
             return false;
         }
@@ -201,8 +201,7 @@ final class Permits {
             return true;
         }
         holdsStreamPermit = backend.streams().tryAcquire();
-        if (!holdsStreamPermit && backend.dryRunBulkhead() != null) {
-            backend.observer().wouldRefuse(Reason.BULKHEAD_FULL);
+        if (!holdsStreamPermit && !backend.enforcesLimits()) {
             holdsStreamPermit = backend.streams().acquireAnyway();
         }
         return holdsStreamPermit;
@@ -214,11 +213,7 @@ final class Permits {
             return true;
         }
         countsAsOverdue = overdue().tryAcquire(backend.bulkhead().maxConcurrentCalls());
-        if (!countsAsOverdue && backend.dryRunBulkhead() != null) {
-            backend.observer().wouldRefuse(Reason.BULKHEAD_FULL);
-            return true;
-        }
-        return countsAsOverdue;
+        return countsAsOverdue || !backend.enforcesLimits();
     }
 
     /** The call has waited for the stall duration, and still waits. */
@@ -330,9 +325,7 @@ final class Permits {
 
     /** Gives the bulkhead's permit back if the call is one of this route: it hangs, and waits on without. */
     void giveBackIfOf(RouteHealth stalled, long now) {
-        if (call == CallPermit.HELD
-                && entry.isOf(stalled)
-                && backend.settings().enforcement().bulkhead()) {
+        if (call == CallPermit.HELD && entry.isOf(stalled) && backend.bulkhead().isEnforced()) {
             evidence = Evidence.NONE;
             releaseCallPermit(CallPermit.NONE, backendNanos(now), now);
         }

@@ -183,12 +183,6 @@ public final class LimitInForce {
         state.updateAndGet(before -> before.fixedByOperator(isOperators));
     }
 
-    /** Sets the bulkhead of the dry run, which gets the same numbers; null: there is none. */
-    public void countIn(@Nullable QueueingBulkhead counting) {
-        state.updateAndGet(before -> before.countingIn(counting));
-        update();
-    }
-
     /** Puts changed numbers in force. */
     public void update() {
         while (true) {
@@ -199,13 +193,8 @@ public final class LimitInForce {
             }
             Numbers numbers = numbers(seen);
             bulkhead.resize(numbers.permits, numbers.queueCapacity, numbers.overflow);
-            if (seen.dryRun() != null) {
-                seen.dryRun().resize(numbers.permits, numbers.queueCapacity, numbers.overflow);
-            }
             LimitState now = state.get();
-            if (numbers(now).equals(numbers)
-                    && now.dryRun() == seen.dryRun()
-                    && now.ceiling().share().getAsDouble() == share) {
+            if (numbers(now).equals(numbers) && now.ceiling().share().getAsDouble() == share) {
                 return;
             }
         }
@@ -291,8 +280,8 @@ public final class LimitInForce {
     }
 
     /** Without enforcement, calls exceed the lower limit of a probe, so the probe measures nothing. */
-    private static boolean isFutileProbe(LimitState seen) {
-        return seen.dryRun() != null && seen.limit().beliefs().lastChange() == Change.PROBE;
+    private boolean isFutileProbe(LimitState seen) {
+        return !bulkhead.isEnforced() && seen.limit().beliefs().lastChange() == Change.PROBE;
     }
 
     /**

@@ -10,7 +10,6 @@ import org.jspecify.annotations.Nullable;
  * @param limit the limit that follows from the settings
  * @param learning the adaptive limit, which is kept while a fixed one is in force; null if there has been
  *     none
- * @param dryRun the bulkhead of the dry run; null: there is none
  * @param isFixedByOperator whether a fixed limit is shown as an operator's
  */
 record LimitState(
@@ -19,8 +18,7 @@ record LimitState(
         @Nullable Limit learning,
         int operatorLimit,
         boolean isFixedByOperator,
-        Ceiling ceiling,
-        @Nullable QueueingBulkhead dryRun) {
+        Ceiling ceiling) {
 
     /** No limit by an operator, and no ceiling. */
     static final int NONE = Integer.MAX_VALUE;
@@ -29,28 +27,24 @@ record LimitState(
     record Ceiling(IntSupplier calls, DoubleSupplier share) {}
 
     LimitState(LimitSettings settings, Limit limit, @Nullable Limit learning) {
-        this(settings, limit, learning, NONE, false, new Ceiling(() -> NONE, () -> 1), null);
+        this(settings, limit, learning, NONE, false, new Ceiling(() -> NONE, () -> 1));
     }
 
     LimitState withSettings(LimitSettings other, Limit following) {
         Limit learns = other.isAdaptive() ? following : learning;
-        return new LimitState(other, following, learns, operatorLimit, isFixedByOperator, ceiling, dryRun);
+        return new LimitState(other, following, learns, operatorLimit, isFixedByOperator, ceiling);
     }
 
     LimitState withOperatorLimit(int other) {
-        return new LimitState(settings, limit, learning, other, isFixedByOperator, ceiling, dryRun);
+        return new LimitState(settings, limit, learning, other, isFixedByOperator, ceiling);
     }
 
     LimitState fixedByOperator(boolean isOperators) {
-        return new LimitState(settings, limit, learning, operatorLimit, isOperators, ceiling, dryRun);
+        return new LimitState(settings, limit, learning, operatorLimit, isOperators, ceiling);
     }
 
     LimitState below(Ceiling other) {
-        return new LimitState(settings, limit, learning, operatorLimit, isFixedByOperator, other, dryRun);
-    }
-
-    LimitState countingIn(@Nullable QueueingBulkhead other) {
-        return new LimitState(settings, limit, learning, operatorLimit, isFixedByOperator, ceiling, other);
+        return new LimitState(settings, limit, learning, operatorLimit, isFixedByOperator, other);
     }
 
     /** The limit and an operator's, apart from the ceiling. */

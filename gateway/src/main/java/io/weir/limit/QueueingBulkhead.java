@@ -1,6 +1,7 @@
 package io.weir.limit;
 
 import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 
 /**
  * An exact limit on concurrent calls, with a bounded queue in front. No method waits for a permit: a waiter
@@ -33,6 +34,9 @@ import java.util.concurrent.atomic.AtomicLong;
  *
  * <p>The limits can be {@linkplain #resize resized} at any time. A lower limit revokes no permit; it admits
  * no call until enough permits are released.
+ *
+ * <p>A bulkhead that is not {@linkplain #enforce enforced} has a second one for its dry run, always with the
+ * same limits.
  */
 // Concurrency: `word` packs the number of waiters, the permits in use and the limit. Every decision about a
 // permit or a place (granted, queued, full, handed on, resized) is one CAS on it (FULL is one read), and is
@@ -50,6 +54,9 @@ public final class QueueingBulkhead {
     private final AtomicLong word;
 
     private final PermitQueue queue;
+
+    /** Null: the bulkhead is enforced. */
+    private volatile @Nullable QueueingBulkhead dryRun;
 
     /** The treatment of a call that finds the queue full. */
     public enum Overflow {
@@ -104,6 +111,31 @@ public final class QueueingBulkhead {
         requireInRange("queue-capacity", queueCapacity, 0);
         this.word = new AtomicLong(maxConcurrentCalls);
         this.queue = new PermitQueue(word, queueCapacity, overflow);
+    }
+
+    /**
+     * Sets whether calls wait and are refused, or only counted as such in the {@link #dryRun}. A dry run
+     * starts with the present limits, and goes on while it is asked for again.
+     */
+    public void enforce(boolean isEnforced) {
+        if (isEnforced) {
+            dryRun = null;
+        } else if (dryRun == null) {
+            dryRun = new QueueingBulkhead(maxConcurrentCalls(), queueCapacity(), queue.overflow());
+        }
+    }
+
+    /** Whether calls wait and are refused. */
+    public boolean isEnforced() {
+        return dryRun == null;
+    }
+
+    /**
+     * The bulkhead that counts the calls which this one would refuse; null: this one is enforced. Its users
+     * read it once for each call.
+     */
+    public @Nullable QueueingBulkhead dryRun() {
+        return dryRun;
     }
 
     /** Takes a permit if one is free. Never waits, and never overtakes the queue. */
@@ -217,6 +249,16 @@ public final class QueueingBulkhead {
         requireInRange("max-concurrent-calls", maxConcurrentCalls, 1);
         requireInRange("queue-capacity", queueCapacity, 0);
         queue.resize(maxConcurrentCalls, queueCapacity, overflow);
+        QueueingBulkhead counting = dryRun;
+        if (counting != null) {
+            counting.resize(maxConcurrentCalls, queueCapacity, overflow);
+        }
+    }
+
+    /** Whether a call would have to wait, or would be refused. */
+    public boolean isFull() {
+        long seen = word.get();
+        return PermitWord.inUse(seen) >= PermitWord.limit(seen) && isEnforced();
     }
 
     /**

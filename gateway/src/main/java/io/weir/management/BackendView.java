@@ -2,7 +2,6 @@ package io.weir.management;
 
 import io.github.resilience4j.circuitbreaker.CircuitBreaker;
 import io.weir.engine.Backend;
-import io.weir.engine.Enforcement;
 import io.weir.health.Health;
 import io.weir.health.HealthChecks;
 import io.weir.instance.Instance;
@@ -205,15 +204,16 @@ public record BackendView(
             boolean bulkhead, boolean circuitBreaker, boolean deadline, int waiting, Map<String, Long> wouldRefuse) {
 
         static @Nullable DryRun of(Backend backend) {
-            Enforcement enforcement = backend.settings().enforcement();
-            if (enforcement.bulkhead() && enforcement.circuitBreaker() && enforcement.deadline()) {
+            QueueingBulkhead trial = backend.bulkhead().dryRun();
+            boolean isBreakerEnforced = backend.health().settings().breaker().enforce();
+            boolean isDeadlineEnforced = backend.settings().enforcesDeadline();
+            if (trial == null && isBreakerEnforced && isDeadlineEnforced) {
                 return null;
             }
-            QueueingBulkhead trial = backend.dryRunBulkhead();
             return new DryRun(
-                    !enforcement.bulkhead(),
-                    !enforcement.circuitBreaker(),
-                    !enforcement.deadline(),
+                    trial != null,
+                    !isBreakerEnforced,
+                    !isDeadlineEnforced,
                     trial == null ? 0 : trial.queued(),
                     backend.observer() instanceof BackendMeters meters ? meters.wouldHaveRefused() : Map.of());
         }
@@ -400,8 +400,8 @@ public record BackendView(
                 LimitView.of(backend.limit()),
                 new Streams(streams.inUse(), streams.maxConcurrentCalls()),
                 new InFlight(
-                        backend.inFlightShare().inFlight(),
-                        backend.inFlightShare().guaranteed()),
+                        backend.compartment().inFlightShare().inFlight(),
+                        backend.compartment().inFlightShare().guaranteed()),
                 BreakerView.of(backend.health()),
                 Connections.of(backend.instances()),
                 tenants == null ? null : tenants.figures(),

@@ -2,7 +2,9 @@ package io.weir.metrics;
 
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Timer;
+import io.weir.engine.Backend;
 import io.weir.engine.BackendObserver;
+import io.weir.engine.Compartment;
 import io.weir.engine.ExchangeOutcomes;
 import io.weir.engine.MoveReason;
 import io.weir.faults.FaultType;
@@ -103,28 +105,14 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
      *
      * @param scope owns the meters; if this constructor fails, its caller closes the scope
      * @param name the backend's name
-     * @param bulkhead the permits and the queue of calls
-     * @param limit the source of the bulkhead's limit
-     * @param streams the limit of streams
-     * @param share the exchanges in flight
+     * @param compartment the parts whose states are shown
      * @param maxWaitNanos longest wait for a permit
-     * @param law the live figures of the backend, fed by the engine
      */
     public BackendMeters(
-            MeterScope scope,
-            String name,
-            QueueingBulkhead bulkhead,
-            LimitInForce limit,
-            QueueingBulkhead streams,
-            InFlightShare share,
-            long maxWaitNanos,
-            Health health,
-            Instances instances,
-            RetryBudget retryBudget,
-            LittlesLaw law) {
+            MeterScope scope, String name, Compartment compartment, long maxWaitNanos, RetryBudget retryBudget) {
         this.name = name;
-        this.parts = new Parts(maxWaitNanos, instances, retryBudget);
-        this.law = law;
+        this.parts = new Parts(maxWaitNanos, compartment.instances(), retryBudget);
+        this.law = compartment.serviceTime().littlesLaw();
         this.scope = scope;
         this.queueWait = scope.timer(BackendMeter.QUEUE_WAIT, name);
         this.budgetLeft = scope.timer(BackendMeter.BUDGET_LEFT, name);
@@ -136,6 +124,9 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
         this.repeatedAttempts = scope.counter(BackendMeter.ATTEMPTS, name, "repeated");
         this.retriesAllowed = scope.counter(BackendMeter.RETRIES, name, "allowed");
         this.retriesDenied = scope.counter(BackendMeter.RETRIES, name, "denied");
+        QueueingBulkhead bulkhead = compartment.bulkhead();
+        QueueingBulkhead streams = compartment.streams();
+        InFlightShare share = compartment.inFlightShare();
         scope.gauge(BackendMeter.PERMITS_USED, bulkhead::inUse, name);
         scope.gauge(BackendMeter.PERMITS_LIMIT, bulkhead::maxConcurrentCalls, name);
         scope.gauge(BackendMeter.PERMITS_FLOORED, () -> isFloored ? 1 : 0, name);
@@ -151,10 +142,11 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
         scope.gauge(BackendMeter.BACKEND_IN_FLIGHT_GUARANTEED, share::guaranteed, name);
         scope.gauge(BackendMeter.ADDRESSES_STALE, this::staleSeconds, name);
         scope.gauge(BackendMeter.RETRY_BUDGET, () -> parts.retryBudget().available(), name);
-        breakerGauges(health);
+        breakerGauges(compartment.health());
         poolGauges();
         this.instanceMeters = new InstanceMeters(scope, name);
-        instanceMeters.show(instances);
+        instanceMeters.show(parts.instances());
+        LimitInForce limit = compartment.limit();
         limitMeters(limit);
         Supplier<LittlesLaw.Figures> figures = () -> this.law.figures(limit.limit());
         lawGauges(figures);
@@ -162,12 +154,12 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
     }
 
     /**
-     * Reads these parts from now on; the series and their counts stay, except those of instances that are not
-     * among the parts.
+     * Reads the parts of a successor from now on; the series and their counts stay, except those of instances
+     * that are not among its own.
      */
-    public void replaceParts(long maxWaitNanos, Instances instances, RetryBudget retryBudget) {
-        parts = new Parts(maxWaitNanos, instances, retryBudget);
-        instanceMeters.show(instances);
+    public void replaceParts(Backend successor) {
+        parts = new Parts(successor.settings().maxWaitNanos(), successor.instances(), successor.retryBudget());
+        instanceMeters.show(parts.instances());
     }
 
     /** Shows for how long the look-ups of this source have failed. */

@@ -157,18 +157,18 @@ class AdmissionOrderTest {
     @Test
     void aDryRunWaitsWithThePriorityToo() {
         fixture.withoutEnforcement().withPriority(Priority.CRITICAL);
-        fixture.dryRun.resize(1, 2);
-        fixture.dryRun.tryAcquire();
+        fixture.dryRun().resize(1, 2);
+        fixture.dryRun().tryAcquire();
         Other normal = new Other(Priority.NORMAL, null);
-        fixture.dryRun.enter(normal);
+        fixture.dryRun().enter(normal);
         fixture.start();
 
-        fixture.dryRun.release();
+        fixture.dryRun().release();
 
         assertThat(normal.granted).isFalse();
         fixture.finish();
         assertThat(normal.granted).isTrue();
-        fixture.dryRun.release();
+        fixture.dryRun().release();
         fixture.assertEndedCleanly();
     }
 

@@ -7,6 +7,7 @@ import io.github.resilience4j.circuitbreaker.CircuitBreaker;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.weir.door.LiveRoutes;
+import io.weir.limit.QueueingBulkhead;
 import io.weir.management.OperatorChanges.Answer;
 import io.weir.reload.LiveConfiguration;
 import io.weir.testing.Door;
@@ -74,9 +75,10 @@ class DryRunIT {
         calls.release();
         gateway.assertNothingHeld();
         for (Backend each : gateway.bean(LiveRoutes.class).get().backends().values()) {
-            if (each.dryRunBulkhead() != null) {
-                assertThat(each.dryRunBulkhead().inUse()).isZero();
-                assertThat(each.dryRunBulkhead().queued()).isZero();
+            QueueingBulkhead counting = each.bulkhead().dryRun();
+            if (counting != null) {
+                assertThat(counting.inUse()).isZero();
+                assertThat(counting.queued()).isZero();
             }
         }
     }
@@ -143,7 +145,7 @@ class DryRunIT {
         Backend unenforced = gateway.backend("bulkhead");
         assertThat(unenforced.bulkhead().inUse()).isEqualTo(5);
         assertThat(unenforced.bulkhead().maxConcurrentCalls()).isEqualTo(2);
-        assertThat(unenforced.dryRunBulkhead())
+        assertThat(unenforced.bulkhead().dryRun())
                 .extracting(bulkhead -> bulkhead.queued())
                 .isEqualTo(1);
         assertThat(countedSince("bulkhead", "bulkhead-full")).isEqualTo(2);

@@ -27,6 +27,7 @@ import io.weir.instance.ConnectionProperties;
 import io.weir.instance.Instance;
 import io.weir.instance.InstanceAddress;
 import io.weir.instance.Instances;
+import io.weir.instance.InstancesInForce;
 import io.weir.instance.Pool;
 import io.weir.instance.UpstreamProtocol;
 import io.weir.instance.Violations;
@@ -47,6 +48,7 @@ import io.weir.limit.TenantKey;
 import io.weir.limit.Tenants;
 import io.weir.limit.UsualTime;
 import io.weir.outcome.Reason;
+import io.weir.overload.InFlightShare;
 import io.weir.overload.OverloadGuard;
 import io.weir.overload.OverloadProperties;
 import io.weir.overload.OverloadSampler;
@@ -132,9 +134,8 @@ final class ExchangeFixture {
     final FakeCaller caller = new FakeCaller(channel);
     final QueueingBulkhead bulkhead = new QueueingBulkhead(1, 1);
     /** In use where the bulkhead is not enforced. */
-    final QueueingBulkhead dryRun = new QueueingBulkhead(1, 0);
-
     final QueueingBulkhead streams = new QueueingBulkhead(1, 0);
+
     final QueueingBulkhead otherBulkhead = new QueueingBulkhead(1, 0);
     final QueueingBulkhead routeLimit = new QueueingBulkhead(1, 0);
     private Pool pool = POOL;
@@ -158,7 +159,7 @@ final class ExchangeFixture {
     private final BitSet failures = BackendSettings.bits(Set.of(500, 501, 502, 503, 504));
     private Mode mode = Mode.REQUEST;
     private boolean http2;
-    private Enforcement enforcement = Enforcement.FULL;
+    private boolean enforcesDeadline = true;
     private @Nullable RetryPolicy retry;
     private @Nullable Fallback fallback;
     private @Nullable LastGood lastGood;
@@ -420,8 +421,19 @@ final class ExchangeFixture {
 
     /** No protection is enforced; every refusal is counted. */
     ExchangeFixture withoutEnforcement() {
-        enforcement = new Enforcement(false, false, false);
+        enforcesDeadline = false;
+        for (QueueingBulkhead unenforced : List.of(bulkhead, otherBulkhead)) {
+            unenforced.enforce(false);
+            Objects.requireNonNull(unenforced.dryRun()).resize(1, 0);
+        }
+        health.configure(TestHealth.unenforced(health.settings()));
+        otherHealth.configure(TestHealth.unenforced(otherHealth.settings()));
         return this;
+    }
+
+    /** The bulkhead that counts while no protection is enforced. */
+    QueueingBulkhead dryRun() {
+        return Objects.requireNonNull(bulkhead.dryRun());
     }
 
     private static Fallback fallback(@Nullable String other) {
@@ -478,19 +490,19 @@ final class ExchangeFixture {
                 STREAM_IDLE.toNanos(),
                 failures,
                 BackendSettings.bits(Set.of(14)),
-                enforcement);
-        QueueingBulkhead dryRunBulkhead =
-                enforcement.bulkhead() ? null : calls == bulkhead ? dryRun : new QueueingBulkhead(1, 0);
+                enforcesDeadline);
         RetryBudget retryBudget = new RetryBudget(new RetryBudgetProperties(20, retriesPerSecond), now());
         return new Backend(
                 settings,
-                calls,
-                new LimitInForce(calls, limit),
-                streams,
-                dryRunBulkhead,
-                Instances.of(new Instance(URI.create("http://orders:8080"), pool, usedHealth)),
+                new Compartment(
+                        calls,
+                        new LimitInForce(calls, limit),
+                        streams,
+                        new InstancesInForce(
+                                Instances.of(new Instance(URI.create("http://orders:8080"), pool, usedHealth))),
+                        serviceTime,
+                        new InFlightShare()),
                 retryBudget,
-                serviceTime,
                 tenants,
                 observer);
     }

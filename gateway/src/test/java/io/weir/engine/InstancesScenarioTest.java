@@ -404,8 +404,7 @@ class InstancesScenarioTest {
     @ParameterizedTest
     @ValueSource(ints = {0, 1})
     void sendsACallThatAnOpenBreakerWouldHaveRefusedToNoDrainedInstance(int index) {
-        InstancesSimulation simulation =
-                new InstancesSimulation(2, DEADLINE, LIMIT, SEED, new Enforcement(true, false, true));
+        InstancesSimulation simulation = new InstancesSimulation(2, DEADLINE, LIMIT, SEED, false);
         Replica drained = simulation.replicas.get(index);
         Replica failing = simulation.replicas.get(1 - index);
         drained.instance.health().operator().drain();

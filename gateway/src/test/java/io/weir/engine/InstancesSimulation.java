@@ -12,6 +12,7 @@ import io.weir.health.Probe;
 import io.weir.instance.ConnectionProperties;
 import io.weir.instance.Instance;
 import io.weir.instance.Instances;
+import io.weir.instance.InstancesInForce;
 import io.weir.instance.LoadBalancingProperties;
 import io.weir.instance.Pool;
 import io.weir.instance.UpstreamProtocol;
@@ -21,6 +22,7 @@ import io.weir.limit.LimitSettings;
 import io.weir.limit.LittlesLawProperties;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.limit.QueueingBulkhead.Overflow;
+import io.weir.overload.InFlightShare;
 import io.weir.overload.OverloadGuard;
 import io.weir.overload.OverloadProperties;
 import io.weir.probe.ProbeRequest;
@@ -172,15 +174,15 @@ final class InstancesSimulation {
 
     /** A simulation; the limit is {@link TrafficSimulation#AUTO} for an adaptive one. */
     InstancesSimulation(int count, Duration deadline, int limit, long seed) {
-        this(count, deadline, limit, seed, LoadBalancingProperties.defaults(), Enforcement.FULL);
+        this(count, deadline, limit, seed, LoadBalancingProperties.defaults(), true);
     }
 
     InstancesSimulation(int count, Duration deadline, int limit, long seed, LoadBalancingProperties balancing) {
-        this(count, deadline, limit, seed, balancing, Enforcement.FULL);
+        this(count, deadline, limit, seed, balancing, true);
     }
 
-    InstancesSimulation(int count, Duration deadline, int limit, long seed, Enforcement enforcement) {
-        this(count, deadline, limit, seed, LoadBalancingProperties.defaults(), enforcement);
+    InstancesSimulation(int count, Duration deadline, int limit, long seed, boolean isBreakerEnforced) {
+        this(count, deadline, limit, seed, LoadBalancingProperties.defaults(), isBreakerEnforced);
     }
 
     private InstancesSimulation(
@@ -189,7 +191,7 @@ final class InstancesSimulation {
             int limit,
             long seed,
             LoadBalancingProperties balancing,
-            Enforcement enforcement) {
+            boolean isBreakerEnforced) {
         channel.freezeTime();
         random = new Random(seed);
         channel.advanceTimeBy(TrafficSimulation.START_NANOS - now(), TimeUnit.NANOSECONDS);
@@ -214,7 +216,9 @@ final class InstancesSimulation {
                         : LimitSettings.fixed(limit, limit),
                 this::now,
                 this::now);
-        HealthSettings settings = TestHealth.settings(deadline, 20, Duration.ofMillis(100));
+        HealthSettings settings = isBreakerEnforced
+                ? TestHealth.settings(deadline, 20, Duration.ofMillis(100))
+                : TestHealth.unenforced(deadline);
         health = new Health("orders", settings, permits(false), this::now, random::nextDouble);
         limitInForce.limitBy(health.caps()::maxCalls, health.caps()::limitShare);
         for (int i = 0; i < count; i++) {
@@ -236,16 +240,17 @@ final class InstancesSimulation {
                 TimeUnit.HOURS.toNanos(1),
                 BackendSettings.bits(Set.of(500, 503)),
                 BackendSettings.bits(Set.of()),
-                enforcement);
+                true);
         backend = new Backend(
                 backendSettings,
-                bulkhead,
-                limitInForce,
-                new QueueingBulkhead(MAX_STREAMS, 0),
-                null,
-                instances,
+                new Compartment(
+                        bulkhead,
+                        limitInForce,
+                        new QueueingBulkhead(MAX_STREAMS, 0),
+                        new InstancesInForce(instances),
+                        new ServiceTimeEstimate(new LittlesLawProperties(Duration.ofSeconds(10)), health, this::now),
+                        new InFlightShare()),
                 new RetryBudget(new RetryBudgetProperties(20, 10), now()),
-                new ServiceTimeEstimate(new LittlesLawProperties(Duration.ofSeconds(10)), health, this::now),
                 null,
                 BackendObserver.NONE);
         route = route(deadline, Mode.REQUEST);
@@ -268,7 +273,7 @@ final class InstancesSimulation {
     void reload(UnaryOperator<Instance> change) {
         replicas.forEach(replica -> replica.instance = change.apply(replica.instance));
         instances = instances();
-        backend.instancesInForce().replace(instances);
+        backend.compartment().instancesInForce().replace(instances);
     }
 
     private Route route(Duration deadline, Mode mode) {

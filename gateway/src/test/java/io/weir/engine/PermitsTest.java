@@ -156,6 +156,6 @@ class PermitsTest {
         assertThat(acquire(permits)).isEqualTo(Step.QUEUE);
         permits.release(fixture.now());
 
-        assertThat(fixture.dryRun.inUse()).isZero();
+        assertThat(fixture.dryRun().inUse()).isZero();
     }
 }

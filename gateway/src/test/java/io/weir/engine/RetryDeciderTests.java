@@ -13,6 +13,7 @@ import io.weir.health.Probe;
 import io.weir.instance.ConnectionProperties;
 import io.weir.instance.Instance;
 import io.weir.instance.Instances;
+import io.weir.instance.InstancesInForce;
 import io.weir.instance.LoadBalancingProperties;
 import io.weir.instance.Pool;
 import io.weir.instance.TriedInstances;
@@ -22,6 +23,7 @@ import io.weir.limit.LittlesLawProperties;
 import io.weir.limit.Priority;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.outcome.Reason;
+import io.weir.overload.InFlightShare;
 import io.weir.retry.RetryBudget;
 import io.weir.retry.RetryBudgetProperties;
 import io.weir.retry.RetryPolicy;
@@ -147,14 +149,15 @@ abstract class RetryDeciderTests {
                         DEADLINE.toNanos(),
                         BackendSettings.bits(Set.of(503)),
                         BackendSettings.bits(Set.of()),
-                        Enforcement.FULL),
-                bulkhead,
-                new LimitInForce(bulkhead, fixture.limit),
-                new QueueingBulkhead(1, 0),
-                null,
-                instances,
+                        true),
+                new Compartment(
+                        bulkhead,
+                        new LimitInForce(bulkhead, fixture.limit),
+                        new QueueingBulkhead(1, 0),
+                        new InstancesInForce(instances),
+                        new ServiceTimeEstimate(new LittlesLawProperties(Duration.ofSeconds(1)), health, () -> now),
+                        new InFlightShare()),
                 budget,
-                new ServiceTimeEstimate(new LittlesLawProperties(Duration.ofSeconds(1)), health, () -> now),
                 null,
                 new Counting());
     }

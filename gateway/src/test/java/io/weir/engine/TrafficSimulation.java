@@ -10,6 +10,7 @@ import io.weir.health.Probe;
 import io.weir.instance.ConnectionProperties;
 import io.weir.instance.Instance;
 import io.weir.instance.Instances;
+import io.weir.instance.InstancesInForce;
 import io.weir.instance.Pool;
 import io.weir.instance.UpstreamProtocol;
 import io.weir.limit.LimitBounds;
@@ -19,6 +20,7 @@ import io.weir.limit.LittlesLawProperties;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.limit.QueueingBulkhead.Overflow;
 import io.weir.outcome.Reason;
+import io.weir.overload.InFlightShare;
 import io.weir.overload.OverloadGuard;
 import io.weir.overload.OverloadProperties;
 import io.weir.probe.ProbeRequest;
@@ -203,16 +205,18 @@ final class TrafficSimulation {
                 deadline.toNanos(),
                 BackendSettings.bits(Set.of(500)),
                 BackendSettings.bits(Set.of()),
-                new Enforcement(true, isBreakerEnforced, true));
+                true);
         backend = new Backend(
                 backendSettings,
-                bulkhead,
-                limit,
-                streams,
-                null,
-                Instances.of(new Instance(URI.create("http://orders:8080"), POOL, health)),
+                new Compartment(
+                        bulkhead,
+                        limit,
+                        streams,
+                        new InstancesInForce(
+                                Instances.of(new Instance(URI.create("http://orders:8080"), POOL, health))),
+                        new ServiceTimeEstimate(new LittlesLawProperties(Duration.ofSeconds(10)), health, this::now),
+                        new InFlightShare()),
                 new RetryBudget(new RetryBudgetProperties(20, 10), now()),
-                new ServiceTimeEstimate(new LittlesLawProperties(Duration.ofSeconds(10)), health, this::now),
                 null,
                 BackendObserver.NONE);
         route = TestRoute.to(backend, this::ended).deadline(deadline).build();

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import io.weir.limit.Limit.Change;
 import io.weir.limit.Limit.Evidence;
 import java.util.ArrayDeque;
+import java.util.Objects;
 import java.util.Queue;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
@@ -338,8 +339,8 @@ class LimitInForceTest {
     @Test
     void countsInADryRunWithTheSameNumbersAndWithoutItsProbes() {
         LimitInForce limit = limit(ADAPTIVE);
-        QueueingBulkhead counting = new QueueingBulkhead(1, 0);
-        limit.countIn(counting);
+        bulkhead.enforce(false);
+        QueueingBulkhead counting = Objects.requireNonNull(bulkhead.dryRun());
         assertThat(counting).hasToString("0 of 8 in use, 0 of 32 queued");
 
         // The backend is never congested, however many calls are in it.

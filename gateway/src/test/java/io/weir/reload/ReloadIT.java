@@ -229,7 +229,8 @@ class ReloadIT {
                             "    stock: { uri: \"" + other.uri() + "\", " + limit(60, "cluster") + " }\n    orders: {")
                     .replace("weir:", among);
             reloaded(both);
-            assertThat(Objects.requireNonNull(gateway.backend("orders").dryRunBulkhead())
+            assertThat(Objects.requireNonNull(
+                                    gateway.backend("orders").bulkhead().dryRun())
                             .maxConcurrentCalls())
                     .isEqualTo(2);
             assertThat(gateway.backend("stock").bulkhead().maxConcurrentCalls()).isEqualTo(2);

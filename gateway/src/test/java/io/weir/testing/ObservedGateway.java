@@ -13,7 +13,7 @@ import io.weir.engine.Backend;
 import io.weir.engine.BackendObserver;
 import io.weir.engine.BackendSettings;
 import io.weir.engine.Caller;
-import io.weir.engine.Enforcement;
+import io.weir.engine.Compartment;
 import io.weir.engine.Engine;
 import io.weir.engine.Exchange;
 import io.weir.engine.Limits;
@@ -101,15 +101,13 @@ public final class ObservedGateway implements AutoCloseable {
         return new BackendMeters(
                 book.open(),
                 "orders",
-                bulkhead,
-                limit,
-                streams,
-                share,
+                compartment(Instances.of(new Instance(URI.create("http://orders:8080"), pool, health))),
                 100_000_000L,
-                health,
-                Instances.of(new Instance(URI.create("http://orders:8080"), pool, health)),
-                retryBudget,
-                serviceTime.littlesLaw());
+                retryBudget);
+    }
+
+    private Compartment compartment(Instances instances) {
+        return new Compartment(bulkhead, limit, streams, new InstancesInForce(instances), serviceTime, share);
     }
 
     /** Instances at these authorities; the fixture's health follows from theirs. */
@@ -142,27 +140,8 @@ public final class ObservedGateway implements AutoCloseable {
 
     public Backend backend(BackendObserver observer, Instances instances) {
         BackendSettings settings = new BackendSettings(
-                "orders",
-                false,
-                2_000_000_000L,
-                0,
-                250_000_000L,
-                1_000_000_000L,
-                new BitSet(),
-                new BitSet(),
-                Enforcement.FULL);
-        return new Backend(
-                settings,
-                bulkhead,
-                limit,
-                streams,
-                null,
-                new InstancesInForce(instances),
-                retryBudget,
-                serviceTime,
-                null,
-                share,
-                observer);
+                "orders", false, 2_000_000_000L, 0, 250_000_000L, 1_000_000_000L, new BitSet(), new BitSet(), true);
+        return new Backend(settings, compartment(instances), retryBudget, null, observer);
     }
 
     public Route route(Backend backend, @Nullable Fallback fallback, RouteObserver observer) {

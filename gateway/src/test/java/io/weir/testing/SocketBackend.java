@@ -5,7 +5,7 @@ import io.netty.resolver.AddressResolverGroup;
 import io.weir.engine.Backend;
 import io.weir.engine.BackendObserver;
 import io.weir.engine.BackendSettings;
-import io.weir.engine.Enforcement;
+import io.weir.engine.Compartment;
 import io.weir.engine.ServiceTimeEstimate;
 import io.weir.health.Health;
 import io.weir.health.RecoveryProperties;
@@ -14,12 +14,14 @@ import io.weir.instance.ConnectionProperties;
 import io.weir.instance.Instance;
 import io.weir.instance.InstanceAddress;
 import io.weir.instance.Instances;
+import io.weir.instance.InstancesInForce;
 import io.weir.instance.Pool;
 import io.weir.instance.UpstreamProtocol;
 import io.weir.instance.Violations;
 import io.weir.limit.LimitInForce;
 import io.weir.limit.LittlesLawProperties;
 import io.weir.limit.QueueingBulkhead;
+import io.weir.overload.InFlightShare;
 import io.weir.retry.RetryBudget;
 import io.weir.retry.RetryBudgetProperties;
 import java.net.InetSocketAddress;
@@ -87,16 +89,18 @@ public final class SocketBackend implements AutoCloseable {
                 deadline.toNanos(),
                 BackendSettings.bits(Set.of(503)),
                 BackendSettings.bits(Set.of()),
-                Enforcement.FULL);
+                true);
         backend = new Backend(
                 settings,
-                bulkhead,
-                new LimitInForce(bulkhead),
-                new QueueingBulkhead(1, 0),
-                null,
-                Instances.of(new Instance(uri, pool, health)),
+                new Compartment(
+                        bulkhead,
+                        new LimitInForce(bulkhead),
+                        new QueueingBulkhead(1, 0),
+                        new InstancesInForce(Instances.of(new Instance(uri, pool, health))),
+                        new ServiceTimeEstimate(
+                                new LittlesLawProperties(Duration.ofSeconds(10)), health, System::nanoTime),
+                        new InFlightShare()),
                 new RetryBudget(new RetryBudgetProperties(100, 10), System.nanoTime()),
-                new ServiceTimeEstimate(new LittlesLawProperties(Duration.ofSeconds(10)), health, System::nanoTime),
                 null,
                 BackendObserver.NONE);
     }

@@ -356,7 +356,7 @@ public final class TestGateway implements AutoCloseable {
         assertThat(backend.bulkhead().inUse()).as(backend.name() + ": permits").isZero();
         assertThat(backend.bulkhead().queued()).as(backend.name() + ": queued").isZero();
         assertThat(backend.streams().inUse()).as(backend.name() + ": streams").isZero();
-        assertThat(backend.inFlightShare().inFlight())
+        assertThat(backend.compartment().inFlightShare().inFlight())
                 .as(backend.name() + ": in flight")
                 .isZero();
         assertThat(backend.health().overdue()).as(backend.name() + ": overdue").isZero();

@@ -72,6 +72,27 @@ public final class TestHealth {
         return settings(deadline, 20, null, recovery, false);
     }
 
+    /** The same settings, of a breaker that is not enforced. */
+    public static HealthSettings unenforced(HealthSettings enforced) {
+        CircuitBreakerProperties breaker = enforced.breaker();
+        return new HealthSettings(
+                new CircuitBreakerProperties(
+                        breaker.failureRateThreshold(),
+                        breaker.slowCallRateThreshold(),
+                        breaker.slowCallDurationThreshold(),
+                        breaker.slidingWindowType(),
+                        breaker.slidingWindowSize(),
+                        breaker.minimumNumberOfCalls(),
+                        breaker.permittedNumberOfCallsInHalfOpenState(),
+                        breaker.stallDuration(),
+                        breaker.stallCalls(),
+                        breaker.recordStatuses(),
+                        breaker.recordGrpcStatuses(),
+                        false),
+                enforced.recovery(),
+                enforced.deadlineNanos());
+    }
+
     /** The permits of a bulkhead; a stall is judged as with a large limit. */
     public static Health.Permits permitsOf(QueueingBulkhead bulkhead) {
         return new Health.Permits() {
