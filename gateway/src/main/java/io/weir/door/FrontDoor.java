@@ -1,6 +1,5 @@
 package io.weir.door;
 
-import io.netty.channel.Channel;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpMethod;
@@ -31,7 +30,6 @@ import org.springframework.http.server.reactive.ServerHttpRequestDecorator;
 import org.springframework.http.server.reactive.ServerHttpResponse;
 import org.springframework.http.server.reactive.ServerHttpResponseDecorator;
 import reactor.core.publisher.Mono;
-import reactor.netty.channel.ChannelOperations;
 import reactor.netty.http.server.HttpServerRequest;
 import reactor.netty.http.server.HttpServerResponse;
 
@@ -118,7 +116,7 @@ public final class FrontDoor implements HttpHandler {
 
     /** Refuses a request whose target {@link URI} cannot parse: no route's filters could read it. */
     private Mono<Void> refuseUnparsableTarget(HttpServerRequest in, HttpServerResponse out) {
-        InboundRequest inbound = inbound(in, out, InboundRequest.UNREADABLE, NONE);
+        InboundRequest inbound = inbound(in, out, InboundRequest.UNREADABLE);
         if (asksAboutGateway(in)) {
             return answerAsLastRecipient(inbound, engine.nanoTime());
         }
@@ -134,82 +132,80 @@ public final class FrontDoor implements HttpHandler {
     private Mono<Void> serve(HttpServerRequest in, HttpServerResponse out, SpringView spring) {
         long arrivedAtNanos = engine.nanoTime();
         if (asksAboutGateway(in)) {
-            return answerAsLastRecipient(inbound(in, out, InboundRequest.UNREADABLE, NONE), arrivedAtNanos);
+            return answerAsLastRecipient(inbound(in, out, InboundRequest.UNREADABLE), arrivedAtNanos);
         }
         RequestTarget target;
         try {
             target = RequestTarget.parse(in.uri(), properties.allowEncodedSlashes());
         } catch (IllegalArgumentException e) {
-            return refuse(
-                    Refusal.of(Reason.BAD_REQUEST, e.getMessage()), inbound(in, out, InboundRequest.UNREADABLE, NONE));
+            return refuse(Refusal.of(Reason.BAD_REQUEST, e.getMessage()), inbound(in, out, InboundRequest.UNREADABLE));
         }
         if (target.authority() != null) {
             // The target's authority overrides Host (RFC 9112, 3.2.2), for the match and for the backend.
             in.requestHeaders().set(HttpHeaderNames.HOST, target.authority());
         }
-        if (virtualHosts != null && isMisdirected(virtualHosts, in)) {
-            return refuse(Refusal.of(Reason.MISDIRECTED, null), inbound(in, out, target, NONE));
+        InboundRequest inbound = inbound(in, out, target);
+        if (virtualHosts != null && isMisdirected(virtualHosts, inbound)) {
+            return refuse(Refusal.of(Reason.MISDIRECTED, null), inbound);
         }
-        Refusal overLimit = clients.limitsRequests() ? clients.begin(channelOf(in), forwardedAddress(in)) : null;
-        if (overLimit != null) {
-            return refuse(overLimit, inbound(in, out, target, NONE));
-        }
-        return route(in, out, spring, target, arrivedAtNanos);
+        Refusal overLimit =
+                clients.limitsRequests() ? clients.begin(inbound.channel(), forwardedAddress(inbound)) : null;
+        return overLimit == null ? route(inbound, spring, arrivedAtNanos) : refuse(overLimit, inbound);
     }
 
     /** Serves the request by the route that matches it. */
-    private Mono<Void> route(
-            HttpServerRequest in,
-            HttpServerResponse out,
-            SpringView spring,
-            RequestTarget target,
-            long arrivedAtNanos) {
+    private Mono<Void> route(InboundRequest inbound, SpringView spring, long arrivedAtNanos) {
         Routes current = routes.get();
+        HttpServerRequest in = inbound.request();
+        HttpHeaders head = inbound.headers();
         // Before the filters: a caller must not remove the fields that they add.
-        HopByHop.stripNamed(in.requestHeaders());
+        HopByHop.stripNamed(head);
         ReservedFields reserved = current.reservedFields();
         if (reserved != null) {
             // Before the match: no predicate, filter or backend sees a forged field.
-            reserved.removeFrom(in.requestHeaders());
+            reserved.removeFrom(head);
         }
         // Before the match: predicates of both doors see the same field.
-        boolean mayBeForwarded = MaxForwards.lower(in.method(), in.requestHeaders());
-        WeightedGroups.Draw draw = current.weights().isEmpty()
-                ? null
-                : new WeightedGroups.Draw(in.requestHeaders(), () -> callerNetwork(in));
-        RouteTable.Match match = current.table().match(methodOf(in), spring, target.path(), draw);
-        if (current.answers().hasCors() && CorsRule.isPreflight(in.method(), in.requestHeaders())) {
-            RouteTable.Match asked =
-                    current.table().match(Preflight.askedMethod(in.requestHeaders()), spring, target.path(), draw);
+        boolean mayBeForwarded = MaxForwards.lower(in.method(), head);
+        WeightedGroups.Draw draw =
+                current.weights().isEmpty() ? null : new WeightedGroups.Draw(head, inbound::callerNetwork);
+        String path = inbound.target().path();
+        RouteTable.Match match = current.table().match(methodOf(in), spring, path, draw);
+        if (current.answers().hasCors() && CorsRule.isPreflight(in.method(), head)) {
+            RouteTable.Match asked = current.table().match(Preflight.askedMethod(head), spring, path, draw);
             if (asked instanceof RouteTable.Compiled(CompiledRoute route)
                     && route.answers().cors() != null) {
-                return Preflight.answer(route, inbound(in, out, target, COMPILED), listener, engine, arrivedAtNanos);
+                inbound.enter(COMPILED, AnswerRules.NONE, null);
+                return Preflight.answer(route, inbound, listener, engine, arrivedAtNanos);
             }
             if (asked == RouteTable.Other.GENERAL) {
                 match = asked;
             }
         }
         if (!mayBeForwarded && match != RouteTable.Other.NONE) {
-            return answerAsLastRecipient(inbound(in, out, target, NONE), arrivedAtNanos);
+            return answerAsLastRecipient(inbound, arrivedAtNanos);
         }
         return switch (match) {
-            case RouteTable.Compiled compiled -> serve(compiled.route(), in, out, target, reserved, arrivedAtNanos);
+            case RouteTable.Compiled(CompiledRoute route) -> {
+                inbound.enter(COMPILED, route.answers(), reserved);
+                Refusal refused = inbound.refusalBeforeExchange(engine, route.route(), route.preservePath());
+                yield refused == null
+                        ? new CompiledCaller(engine, route, inbound, arrivedAtNanos, properties.serverTiming())
+                        : refuse(refused, inbound);
+            }
             case RouteTable.Other.GENERAL -> {
-                unifySpelling(in.requestHeaders());
-                InboundRequest inbound = inbound(in, out, target, GENERAL);
-                inbound.use(current.answers().ofNone());
-                inbound.reserve(reserved);
+                unifySpelling(head);
+                inbound.enter(GENERAL, current.answers().ofNone(), reserved);
                 ChainRequest chained = generalDoor.request(inbound, current, draw, arrivedAtNanos);
                 yield generalDoor.runChain(
                         chained,
                         webFlux.handle(
-                                normalise(spring.get(), in, target),
+                                normalise(spring.get(), inbound),
                                 current.answers().hasCompression()
                                         ? new CompressibleResponse(spring.response(), chained)
                                         : spring.response()));
             }
             case RouteTable.Other.NONE -> {
-                InboundRequest inbound = inbound(in, out, target, NONE);
                 RouteExplainer.logNoRoute(inbound, current, draw);
                 yield refuse(Refusal.of(Reason.NO_ROUTE, null), inbound);
             }
@@ -239,29 +235,12 @@ public final class FrontDoor implements HttpHandler {
     }
 
     /** A trusted proxy opens its connections for itself, not for one of the hosts. */
-    private boolean isMisdirected(VirtualHosts hosts, HttpServerRequest in) {
-        Channel channel = channelOf(in);
-        if (!hosts.isMisdirected(channel, in.requestHeaders().get(HttpHeaderNames.HOST))) {
+    private boolean isMisdirected(VirtualHosts hosts, InboundRequest inbound) {
+        if (!hosts.isMisdirected(inbound.channel(), inbound.headers().get(HttpHeaderNames.HOST))) {
             return false;
         }
-        InetSocketAddress peer = CallerPeer.of(channel);
+        InetSocketAddress peer = CallerPeer.of(inbound.channel());
         return peer == null || !forwarding.isTrusted(peer);
-    }
-
-    private Mono<Void> serve(
-            CompiledRoute route,
-            HttpServerRequest in,
-            HttpServerResponse out,
-            RequestTarget target,
-            @Nullable ReservedFields reserved,
-            long arrivedAtNanos) {
-        InboundRequest inbound = inbound(in, out, target, COMPILED);
-        inbound.use(route.answers());
-        inbound.reserve(reserved);
-        Refusal refused = inbound.refusalBeforeExchange(engine, route.route(), route.preservePath());
-        return refused == null
-                ? new CompiledCaller(engine, route, inbound, arrivedAtNanos, properties.serverTiming())
-                : refuse(refused, inbound);
     }
 
     /**
@@ -281,14 +260,15 @@ public final class FrontDoor implements HttpHandler {
      * The request with the normalised path and the edge's address of the caller, so that later handlers match
      * the same path and address.
      */
-    private ServerHttpRequest normalise(ServerHttpRequest request, HttpServerRequest in, RequestTarget target) {
-        InetSocketAddress caller = reportedCaller(in);
-        if (caller == null && in.uri().equals(target.pathAndQuery())) {
+    private ServerHttpRequest normalise(ServerHttpRequest request, InboundRequest inbound) {
+        String target = inbound.target().pathAndQuery();
+        InetSocketAddress caller = reportedCaller(inbound);
+        if (caller == null && inbound.request().uri().equals(target)) {
             return request;
         }
         URI seen = request.getURI();
-        ServerHttpRequest.Builder normalised = request.mutate()
-                .uri(URI.create(seen.getScheme() + "://" + seen.getRawAuthority() + target.pathAndQuery()));
+        ServerHttpRequest.Builder normalised =
+                request.mutate().uri(URI.create(seen.getScheme() + "://" + seen.getRawAuthority() + target));
         if (caller != null) {
             normalised.remoteAddress(caller);
         }
@@ -299,38 +279,29 @@ public final class FrontDoor implements HttpHandler {
      * The caller's address if a trusted proxy reports it, in a field or by the PROXY protocol; null if the
      * caller is the connection's other end.
      */
-    private @Nullable InetSocketAddress reportedCaller(HttpServerRequest in) {
-        InetAddress forwarded = forwardedAddress(in);
+    private @Nullable InetSocketAddress reportedCaller(InboundRequest inbound) {
+        InetAddress forwarded = forwardedAddress(inbound);
         if (forwarded != null) {
             return new InetSocketAddress(forwarded, 0);
         }
-        InetSocketAddress peer = CallerPeer.of(channelOf(in));
-        return peer == null || peer.equals(in.connectionRemoteAddress()) ? null : peer;
+        InetSocketAddress peer = CallerPeer.of(inbound.channel());
+        return peer == null || peer.equals(inbound.request().connectionRemoteAddress()) ? null : peer;
     }
 
     /** The caller's address as trusted proxies forward it; null if the caller is the peer. */
-    private @Nullable InetAddress forwardedAddress(HttpServerRequest in) {
-        InetSocketAddress peer = CallerPeer.of(channelOf(in));
+    private @Nullable InetAddress forwardedAddress(InboundRequest inbound) {
+        InetSocketAddress peer = CallerPeer.of(inbound.channel());
         if (peer == null || !forwarding.isTrusted(peer)) {
             return null;
         }
         InetAddress caller =
-                NetUtil.createInetAddressFromIpAddressString(forwarding.callerAddress(in.requestHeaders(), peer));
+                NetUtil.createInetAddressFromIpAddressString(forwarding.callerAddress(inbound.headers(), peer));
         return caller == null || caller.equals(peer.getAddress()) ? null : caller;
     }
 
-    private String callerNetwork(HttpServerRequest in) {
-        InetSocketAddress peer = CallerPeer.of(channelOf(in));
-        return peer == null ? "" : forwarding.callerNetwork(in.requestHeaders(), peer);
-    }
-
-    private static Channel channelOf(HttpServerRequest in) {
-        return ((ChannelOperations<?, ?>) in).channel();
-    }
-
-    private InboundRequest inbound(HttpServerRequest in, HttpServerResponse out, RequestTarget target, String door) {
+    private InboundRequest inbound(HttpServerRequest in, HttpServerResponse out, RequestTarget target) {
         return new InboundRequest(
-                in, out, target, forwarding, priorityHeader, door, readIdleNanos, properties.securityHeaders());
+                in, out, target, forwarding, priorityHeader, readIdleNanos, properties.securityHeaders());
     }
 
     private Mono<Void> refuse(Refusal refusal, InboundRequest inbound) {

@@ -195,7 +195,7 @@ final class GeneralCaller extends DoorCaller {
         for (String name : fromBackend.names()) {
             copied.put(name, fromBackend.getAll(name));
         }
-        inbound.completeResponseHead(inbound.response().responseHeaders());
+        inbound.completeResponseHead();
         writeMeasures();
     }
 

@@ -122,7 +122,6 @@ public final class HttpsRedirect implements BiFunction<HttpServerRequest, HttpSe
                 target,
                 forwarding,
                 null,
-                FrontDoor.NONE,
                 properties.readIdleTimeout().toNanos(),
                 properties.securityHeaders());
     }

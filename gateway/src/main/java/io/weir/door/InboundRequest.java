@@ -58,9 +58,9 @@ final class InboundRequest implements RequestFacts, ReceivedRequest {
     private final RequestTarget target;
     private final Forwarding forwarding;
     private final @Nullable PriorityHeader priorityHeader;
-    private final String door;
     private final long readIdleNanos;
     private final boolean hasSecurityHeaders;
+    private String door = FrontDoor.NONE;
     private AnswerRules answerRules = AnswerRules.NONE;
     private boolean isRefused;
 
@@ -78,7 +78,6 @@ final class InboundRequest implements RequestFacts, ReceivedRequest {
             RequestTarget target,
             Forwarding forwarding,
             @Nullable PriorityHeader priorityHeader,
-            String door,
             long readIdleNanos,
             boolean hasSecurityHeaders) {
         this.request = request;
@@ -87,7 +86,6 @@ final class InboundRequest implements RequestFacts, ReceivedRequest {
         this.target = target;
         this.forwarding = forwarding;
         this.priorityHeader = priorityHeader;
-        this.door = door;
         this.readIdleNanos = readIdleNanos;
         this.hasSecurityHeaders = hasSecurityHeaders;
         if (channel instanceof Http2StreamChannel) {
@@ -112,6 +110,19 @@ final class InboundRequest implements RequestFacts, ReceivedRequest {
         return target;
     }
 
+    /**
+     * The request passes a door.
+     *
+     * @param rules the changes of its response
+     * @param fields the fields that only the gateway may set, which it removes from the trailers, too; the
+     *     head has none of them. Null: there are none
+     */
+    void enter(String through, AnswerRules rules, @Nullable ReservedFields fields) {
+        door = through;
+        answerRules = rules;
+        reserved = fields;
+    }
+
     /** Applies the rules of the request's route to its response. */
     void use(AnswerRules rules) {
         answerRules = rules;
@@ -130,11 +141,6 @@ final class InboundRequest implements RequestFacts, ReceivedRequest {
         return page != null && AcceptedHtml.isPreferred(request.requestHeaders())
                 ? page.body(refusal, requestId())
                 : null;
-    }
-
-    /** Removes the fields that only the gateway may set from the trailers, too; the head has none of them. */
-    void reserve(@Nullable ReservedFields fields) {
-        reserved = fields;
     }
 
     @Override
@@ -256,13 +262,12 @@ final class InboundRequest implements RequestFacts, ReceivedRequest {
         HopByHop.strip(head);
         Via.append(head);
         response.status(HttpResponseStatus.valueOf(status));
-        completeResponseHead(head);
+        completeResponseHead();
     }
 
     /** Adds the fields of every response, and the framing if the backend's body is chunked. */
-    void completeResponseHead(HttpHeaders head) {
-        head.set(RequestId.X_REQUEST_ID, requestId());
-        writeSecurityHeaders(head);
+    void completeResponseHead() {
+        HttpHeaders head = writeOwnFields();
         writeCors();
         if (!head.contains(HttpHeaderNames.CONTENT_LENGTH)) {
             if (HttpVersion.HTTP_1_0.equals(request.version())) {
@@ -278,13 +283,13 @@ final class InboundRequest implements RequestFacts, ReceivedRequest {
         }
     }
 
-    private void writeSecurityHeaders(HttpHeaders head) {
+    private HttpHeaders writeOwnFields() {
+        HttpHeaders head = response.responseHeaders();
+        head.set(RequestId.X_REQUEST_ID, requestId());
         if (hasSecurityHeaders) {
-            String scheme = request.connectionScheme();
-            InetSocketAddress peer = CallerPeer.of(channel);
-            SecurityHeaders.write(
-                    head, peer == null ? scheme : forwarding.callerScheme(request.requestHeaders(), peer, scheme));
+            SecurityHeaders.write(head, scheme());
         }
+        return head;
     }
 
     /** Writes the route's CORS fields into the response's head, in place of the backend's. */
@@ -303,17 +308,14 @@ final class InboundRequest implements RequestFacts, ReceivedRequest {
 
     /** Writes the fields of a response that the gateway creates itself and that is no refusal. */
     void completeOwnHead(HttpResponseStatus status) {
-        HttpHeaders head = response.status(status).responseHeaders();
-        head.set(RequestId.X_REQUEST_ID, requestId());
-        writeSecurityHeaders(head);
+        response.status(status);
+        writeOwnFields();
     }
 
     /** Writes the fields of a refusal that do not depend on it, and returns the response's head. */
     HttpHeaders beginRefusal() {
         isRefused = true;
-        HttpHeaders head = response.responseHeaders();
-        head.set(RequestId.X_REQUEST_ID, requestId());
-        writeSecurityHeaders(head);
+        HttpHeaders head = writeOwnFields();
         writeCors();
         return head;
     }
