@@ -3,7 +3,6 @@ package io.weir.management;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -30,10 +29,8 @@ public interface OperatorChanges {
     /**
      * Runs an action while no configuration is being applied, so that it changes a backend in force and not
      * one that is being removed.
-     *
-     * @return the result of the action
      */
-    <T> T withoutReload(Supplier<T> action);
+    void withoutReload(Runnable action);
 
     /**
      * The result of a change.

@@ -45,10 +45,7 @@ public final class OperatorSwitches {
         this.backends = backends;
         this.store = store;
         this.recentEvents = recentEvents;
-        store.addEnder(() -> changes.withoutReload(() -> {
-            endDue();
-            return true;
-        }));
+        store.addEnder(() -> changes.withoutReload(this::endDue));
     }
 
     /**
@@ -79,11 +76,11 @@ public final class OperatorSwitches {
                 before,
                 Health.stateWord(health.state()),
                 until);
-        recentEvents.add(
-                isRelease ? RecentEvents.Kind.BREAKER_RELEASED : RecentEvents.Kind.BREAKER_FORCED,
-                backend.name(),
-                isRelease ? "The breaker was released" : "The breaker was forced " + word + until,
-                by);
+        if (isRelease) {
+            show(RecentEvents.Kind.BREAKER_RELEASED, breaker, "was released", by);
+        } else {
+            show(RecentEvents.Kind.BREAKER_FORCED, breaker, "was forced " + word + until, by);
+        }
     }
 
     /**
@@ -100,20 +97,12 @@ public final class OperatorSwitches {
             health.operator().drain();
             String until = enter(subject, health, Health.DRAINED, by, lasting);
             logInstance(subject, "drained", by, before, active, health, until);
-            recentEvents.add(
-                    RecentEvents.Kind.INSTANCE_DRAINED,
-                    backend.name(),
-                    "Instance " + instance.shownAddress() + " was drained" + until,
-                    by);
+            show(RecentEvents.Kind.INSTANCE_DRAINED, subject, "was drained" + until, by);
         } else if (lasting != null || hasEnd(subject)) {
             String until = enter(subject, health, Health.DRAINED, by, lasting);
-            String stays = until.isEmpty() ? " stays drained until it is returned" : " stays drained" + until;
-            log.warn("{}{}, by {}", subject, stays, by);
-            recentEvents.add(
-                    RecentEvents.Kind.INSTANCE_DRAINED,
-                    backend.name(),
-                    "Instance " + instance.shownAddress() + stays,
-                    by);
+            String stays = "stays drained" + (until.isEmpty() ? " until it is returned" : until);
+            log.warn("{} {}, by {}", subject, stays, by);
+            show(RecentEvents.Kind.INSTANCE_DRAINED, subject, stays, by);
         }
     }
 
@@ -127,12 +116,13 @@ public final class OperatorSwitches {
             instance.restore();
             leave(subject);
             logInstance(subject, "returned", by, before, active, health, "");
-            recentEvents.add(
-                    RecentEvents.Kind.INSTANCE_RETURNED,
-                    backend.name(),
-                    "Instance " + instance.shownAddress() + " was returned",
-                    by);
+            show(RecentEvents.Kind.INSTANCE_RETURNED, subject, "was returned", by);
         }
+    }
+
+    private void show(RecentEvents.Kind kind, Subject subject, String what, @Nullable String by) {
+        String who = subject.isBreaker() ? "The breaker " : "Instance " + subject.instance() + ' ';
+        recentEvents.add(kind, subject.backend(), who + what, by);
     }
 
     private static void logInstance(
@@ -228,19 +218,18 @@ public final class OperatorSwitches {
         String before = health.word();
         release.run();
         Subject subject = change.subject();
-        boolean isBreaker = subject.isBreaker();
+        String ended = subject.isBreaker() ? "released" : "returned";
         log.warn(
                 "{} {} after the time that {} set: it was {} and is {}",
                 subject,
-                isBreaker ? "released" : "returned",
+                ended,
                 change.by(),
                 before,
                 health.word());
-        recentEvents.add(
-                isBreaker ? RecentEvents.Kind.BREAKER_RELEASED : RecentEvents.Kind.INSTANCE_RETURNED,
-                subject.backend(),
-                (isBreaker ? "The breaker was released" : "Instance " + subject.instance() + " was returned")
-                        + ": the time that " + change.by() + " set is over",
+        show(
+                subject.isBreaker() ? RecentEvents.Kind.BREAKER_RELEASED : RecentEvents.Kind.INSTANCE_RETURNED,
+                subject,
+                "was " + ended + ": the time that " + change.by() + " set is over",
                 null);
     }
 }

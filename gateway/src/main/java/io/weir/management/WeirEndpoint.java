@@ -147,10 +147,7 @@ public class WeirEndpoint {
             }
         }
         if (word != null) {
-            changes.withoutReload(() -> {
-                switches.force(find(name), word, by, lasting);
-                return true;
-            });
+            changes.withoutReload(() -> switches.force(find(name), word, by, lasting));
         }
     }
 
@@ -183,10 +180,7 @@ public class WeirEndpoint {
             throw new IllegalArgumentException(
                     "action: " + (action == null ? "missing" : action) + " (expected: drain or return)");
         }
-        changes.withoutReload(() -> {
-            changeInstance(find(name), address, action.equals("drain"), lasting, by);
-            return true;
-        });
+        changes.withoutReload(() -> changeInstance(find(name), address, action.equals("drain"), lasting, by));
     }
 
     private void changeInstance(

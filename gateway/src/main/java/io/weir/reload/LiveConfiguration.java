@@ -306,9 +306,9 @@ public final class LiveConfiguration implements OperatorChanges {
     }
 
     @Override
-    public <T> T withoutReload(Supplier<T> action) {
+    public void withoutReload(Runnable action) {
         synchronized (applyLock) {
-            return action.get();
+            action.run();
         }
     }
 

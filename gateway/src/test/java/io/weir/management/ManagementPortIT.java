@@ -19,7 +19,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -75,8 +74,8 @@ class ManagementPortIT {
                 }
 
                 @Override
-                public <T> T withoutReload(Supplier<T> action) {
-                    return action.get();
+                public void withoutReload(Runnable action) {
+                    action.run();
                 }
             };
         }

@@ -27,7 +27,6 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -92,8 +91,8 @@ class WeirEndpointTest {
         }
 
         @Override
-        public <T> T withoutReload(Supplier<T> action) {
-            return action.get();
+        public void withoutReload(Runnable action) {
+            action.run();
         }
     };
     private final VirtualTimer timer = new VirtualTimer();
