@@ -257,7 +257,7 @@ public final class AccessLog implements RouteObserver, AutoCloseable {
     private static void facts(JsonLine line, RequestFacts facts) {
         optional(line, METHOD, facts.requestMethod(), WORD_CHARS);
         optional(line, PATH, withoutQuery(facts.requestPath()), PATH_CHARS);
-        optional(line, HOST, facts.requestHeaders().get(HttpHeaderNames.HOST), TEXT_CHARS);
+        optional(line, HOST, facts.headers().get(HttpHeaderNames.HOST), TEXT_CHARS);
         optional(line, PROTOCOL, facts.protocol(), WORD_CHARS);
         optional(line, DOOR, facts.door(), WORD_CHARS);
     }
@@ -274,7 +274,7 @@ public final class AccessLog implements RouteObserver, AutoCloseable {
 
     private static void identity(JsonLine line, RequestFacts facts, @Nullable String traceId) {
         optional(line, CLIENT, facts.callerAddress(), WORD_CHARS);
-        optional(line, USER_AGENT, facts.requestHeaders().get(HttpHeaderNames.USER_AGENT), TEXT_CHARS);
+        optional(line, USER_AGENT, facts.headers().get(HttpHeaderNames.USER_AGENT), TEXT_CHARS);
         optional(line, REQUEST_ID, facts.requestId(), TEXT_CHARS);
         optional(line, TRACE_ID, traceId, WORD_CHARS);
     }

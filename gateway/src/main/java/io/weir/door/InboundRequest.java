@@ -355,11 +355,6 @@ final class InboundRequest implements RequestFacts, ReceivedRequest {
     }
 
     @Override
-    public HttpHeaders requestHeaders() {
-        return request.requestHeaders();
-    }
-
-    @Override
     public HttpHeaders headers() {
         return request.requestHeaders();
     }

@@ -75,7 +75,7 @@ final class Preflight {
             return Refusal.of(Reason.FORBIDDEN, null);
         }
         HttpHeaders head = inbound.response().responseHeaders();
-        String whyNot = cors.answerPreflight(inbound.requestHeaders(), head);
+        String whyNot = cors.answerPreflight(inbound.headers(), head);
         if (whyNot != null) {
             return Refusal.of(Reason.FORBIDDEN, whyNot);
         }

@@ -18,7 +18,7 @@ final class RefusalResponse {
     /** Writes the gateway's own response into the head, and returns its body. */
     static ByteBuf write(InboundRequest inbound, Refusal refusal) {
         HttpHeaders head = inbound.beginRefusal();
-        if (Problem.isGrpc(inbound.requestHeaders())) {
+        if (Problem.isGrpc(inbound.headers())) {
             Problem.writeGrpc(refusal, head);
             return Unpooled.EMPTY_BUFFER;
         }

@@ -14,7 +14,7 @@ public interface RequestFacts {
     String requestMethod();
 
     /** The head as received; empty if it was not decoded. */
-    HttpHeaders requestHeaders();
+    HttpHeaders headers();
 
     /**
      * The caller's scheme, from trusted proxies or the connection: {@code http} or {@code https}; empty if

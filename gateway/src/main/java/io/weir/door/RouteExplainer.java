@@ -115,7 +115,7 @@ public final class RouteExplainer {
         String method = inbound.requestMethod();
         String path = inbound.requestPath();
         try {
-            HttpHeaders fields = inbound.requestHeaders().copy();
+            HttpHeaders fields = inbound.headers().copy();
             RequestTarget target = inbound.target();
             URI uri = uri(inbound.scheme(), fields, target);
             List<ExplainedRoute> nearest = new Search(current, method, uri, target, fields, draw)

@@ -74,7 +74,7 @@ final class WebSocketUpgrade {
         if (subprotocol != null) {
             spec.protocols(subprotocol);
             // Netty reads only one of the fields in which the caller may have named the subprotocol.
-            inbound.requestHeaders().set(HttpHeaderNames.SEC_WEBSOCKET_PROTOCOL, subprotocol);
+            inbound.headers().set(HttpHeaderNames.SEC_WEBSOCKET_PROTOCOL, subprotocol);
         }
         writeHead(inbound, fromBackend);
         // Unlike Reactor Netty's publisher, it ends with the tunnel.

@@ -7,9 +7,10 @@
  * Reactor Netty's client. Two immutable objects describe a route and its backend:
  * {@link io.weir.engine.Route} and {@link io.weir.engine.Backend}. An exchange keeps both from its start to
  * its end, so a reload can replace them in the meantime. A {@code Backend} consists of its
- * {@link io.weir.engine.BackendSettings} and of its live compartment: limits, breaker, pool, retry budget,
- * and the {@link io.weir.engine.ServiceTimeEstimate}, which the engine itself feeds. Observers only receive
- * values: no decision depends on a meter.
+ * {@link io.weir.engine.BackendSettings} and of its live {@link io.weir.engine.Compartment}, which every
+ * reload keeps: limits, instances with their breakers and pools, and the
+ * {@link io.weir.engine.ServiceTimeEstimate}, which the engine itself feeds. Observers only receive values:
+ * no decision depends on a meter.
  *
  * <p>Four packages have parts that know no exchange: {@code body} (bodies on their way), {@code slowcaller}
  * (what slow callers hold, and which of them end), {@code websocket} (open tunnels), and {@code probe} (the

@@ -115,7 +115,7 @@ public final class QueueingBulkhead {
 
     /**
      * Sets whether calls wait and are refused, or only counted as such in the {@link #dryRun}. A dry run
-     * starts with the present limits, and goes on while it is asked for again.
+     * starts with the present limits, and goes on while it is asked for again. One thread at a time.
      */
     public void enforce(boolean isEnforced) {
         if (isEnforced) {

@@ -55,8 +55,8 @@
  * {@link io.weir.management.EventRings} replaces the buffers of Resilience4j's event endpoints, which take a
  * lock for each event on the event loop.
  *
- * <p><b>Concurrency.</b> A change of limits reads and validates files, so it runs on a bounded elastic
- * thread.
+ * <p><b>Concurrency.</b> Requests that change something read files, wait for monitors and write to the log,
+ * so {@link io.weir.management.ManagementCaller#run} moves them to a bounded elastic thread.
  *
  * <p><b>Limitations.</b> A change of the tokens needs a restart. An operator's changes are lost at a restart.
  * A change concerns one gateway, unless its request asks for all ({@code io.weir.fleet}).

@@ -67,7 +67,7 @@ final class SpanText {
             String version = facts.protocol().substring(PROTOCOL.length());
             span.setAttribute(NetworkAttributes.NETWORK_PROTOCOL_VERSION, version.equals("2.0") ? "2" : version);
         }
-        HttpHeaders headers = facts.requestHeaders();
+        HttpHeaders headers = facts.headers();
         String host = headers.get(HttpHeaderNames.HOST);
         if (host != null) {
             server(span, host);

@@ -127,7 +127,7 @@ public final class Tracing implements AutoCloseable {
 
     private @Nullable String recordFinished(
             String route, int outcome, int status, @Nullable String detail, long nanos, RequestFacts facts) {
-        Context parent = TraceContext.extract(facts.requestHeaders());
+        Context parent = TraceContext.extract(facts.headers());
         long now = nanoClock.getAsLong() + epochOffsetNanos();
         Span span = start(SpanText.name(facts.requestMethod(), route), parent, now - nanos);
         if (!span.isRecording()) {

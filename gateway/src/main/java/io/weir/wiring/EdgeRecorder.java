@@ -115,7 +115,7 @@ record EdgeRecorder(
         }
 
         @Override
-        public HttpHeaders requestHeaders() {
+        public HttpHeaders headers() {
             return EmptyHttpHeaders.INSTANCE;
         }
 

@@ -249,7 +249,7 @@ class AccessLogTest {
     void logsTheFailureOfARoutesFilter() throws InterruptedException {
         ObservedGateway.Facts facts = new ObservedGateway.Facts() {
             @Override
-            public HttpHeaders requestHeaders() {
+            public HttpHeaders headers() {
                 return new DefaultHttpHeaders().set("Host", "shop.example");
             }
         };

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import io.weir.limit.QueueingBulkhead.Entry;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -352,6 +353,36 @@ class QueueingBulkheadTest {
 
         assertThat(bulkhead.acquireAnyway()).isFalse();
         assertFigures(bulkhead, QueueingBulkhead.LARGEST, 0);
+    }
+
+    @Test
+    void isNeverFullWhileADryRunCountsInItsPlace() {
+        QueueingBulkhead bulkhead = full(2, 3);
+        assertThat(bulkhead.isFull()).isTrue();
+        assertThat(bulkhead.dryRun()).isNull();
+
+        bulkhead.enforce(false);
+
+        assertThat(bulkhead.isFull()).isFalse();
+        assertThat(bulkhead.dryRun()).hasToString("0 of 2 in use, 0 of 3 queued");
+        bulkhead.enforce(true);
+        assertThat(bulkhead.isFull()).isTrue();
+        assertThat(bulkhead.dryRun()).isNull();
+    }
+
+    /** As a reload does that changes other properties. */
+    @Test
+    void keepsItsDryRunWithTheSameLimits() {
+        QueueingBulkhead bulkhead = new QueueingBulkhead(2, 3);
+        bulkhead.enforce(false);
+        QueueingBulkhead dryRun = Objects.requireNonNull(bulkhead.dryRun());
+        dryRun.tryAcquire();
+
+        bulkhead.resize(5, 7);
+        bulkhead.enforce(false);
+
+        assertThat(bulkhead.dryRun()).isSameAs(dryRun).hasToString("1 of 5 in use, 0 of 7 queued");
+        assertFigures(bulkhead, 0, 0);
     }
 
     @Test

@@ -221,7 +221,7 @@ public final class ObservedGateway implements AutoCloseable {
         }
 
         @Override
-        public HttpHeaders requestHeaders() {
+        public HttpHeaders headers() {
             return EmptyHttpHeaders.INSTANCE;
         }
 
@@ -274,15 +274,13 @@ public final class ObservedGateway implements AutoCloseable {
         EmbeddedChannel channel = new EmbeddedChannel();
         InvocationHandler handler = (proxy, method, arguments) -> {
             String name = method.getName();
-            if (facts != null
-                    && method.getDeclaringClass().equals(RequestFacts.class)
-                    && !name.equals("requestHeaders")) {
+            if (facts != null && method.getDeclaringClass().equals(RequestFacts.class) && !name.equals("headers")) {
                 return method.invoke(facts, arguments);
             }
             return switch (name) {
                 case "received" -> proxy;
                 case "channel" -> channel;
-                case "headers", "requestHeaders" -> headers;
+                case "headers" -> headers;
                 case "method" -> HttpMethod.GET;
                 case "refusalBytes" -> REFUSAL_BYTES;
                 case "answer" -> {

@@ -27,7 +27,7 @@ class SpanTextTest {
     private final ReadableSpan span = (ReadableSpan) spans.startSpan();
 
     /** Facts of a request. */
-    private record Facts(String requestMethod, String requestPath, String protocol, HttpHeaders requestHeaders)
+    private record Facts(String requestMethod, String requestPath, String protocol, HttpHeaders headers)
             implements RequestFacts {
 
         @Override
