@@ -28,7 +28,8 @@ import java.util.concurrent.TimeUnit;
  * first part counts only in proportion to their fraction of all requests: a short backlog must not refuse
  * critical calls while there are others to refuse.
  */
-// Concurrency: confined to the event loop, except share() and takeHighestShare(), which read volatile fields.
+// Concurrency: confined to the event loop, except share() and takeHighestShare(), which read volatile fields,
+// and setPatient(), which writes one.
 // The sampler can lose a highest share that the loop writes at the same time, as in LoopDelay.
 @SuppressWarnings("EnumOrdinal") // The index of a class in arrays that are built here.
 final class LoadShedder {
@@ -52,12 +53,22 @@ final class LoadShedder {
      */
     private static final double LEAST_REQUESTS = 10;
 
+    /**
+     * A patient shedder's target, in hard limits: it lets requests wait for half a second by default. Most
+     * deadlines are longer.
+     */
+    static final int PATIENT_TARGET = 2;
+
+    /** A patient loop's hard limit, in hard limits. */
+    static final int PATIENT_LIMITS = 4;
+
     /** The shedding ends below this sum. */
     private static final double ENDED = 0.005;
 
     private static final int CLASSES = Priority.values().length;
 
     private final long targetNanos;
+    private final long patientTargetNanos;
     private final long intervalNanos;
     private final double[] shares = new double[CLASSES];
     /** Requests of the last interval, by class; older ones fade out. */
@@ -71,6 +82,7 @@ final class LoadShedder {
     private double sum;
     private long random;
 
+    private volatile boolean isPatient;
     private volatile double share;
     private volatile double highestShare;
 
@@ -78,17 +90,30 @@ final class LoadShedder {
      * A shedder that refuses nothing yet.
      *
      * @param targetNanos the delay of an iteration that the shedder aims at
+     * @param patientTargetNanos the same while the shedder is patient
      * @param intervalNanos the time for which a delay stands before it counts
      * @param seed of the random choice of requests; any value
      */
-    LoadShedder(long targetNanos, long intervalNanos, long seed) {
+    LoadShedder(long targetNanos, long patientTargetNanos, long intervalNanos, long seed) {
         this.targetNanos = targetNanos;
+        this.patientTargetNanos = patientTargetNanos;
         this.intervalNanos = intervalNanos;
         this.random = seed == 0 ? 1 : seed;
     }
 
+    /** The present target. */
     long targetNanos() {
-        return targetNanos;
+        return isPatient ? patientTargetNanos : targetNanos;
+    }
+
+    /** Whether longer delays are accepted at present. */
+    boolean isPatient() {
+        return isPatient;
+    }
+
+    /** Accepts longer delays, or ends that. For the sampler's thread. */
+    void setPatient(boolean patient) {
+        isPatient = patient;
     }
 
     long intervalNanos() {
@@ -135,11 +160,12 @@ final class LoadShedder {
     private void adapt(long delayNanos, boolean everything, double elapsedNanos) {
         long waitedNanos = Math.min(delayNanos, previousNanos);
         previousNanos = delayNanos;
-        double excess = squared((double) (waitedNanos - targetNanos) / intervalNanos);
+        long target = targetNanos();
+        double excess = squared((double) (waitedNanos - target) / intervalNanos);
         if (areRequestsFew()) {
             // A burst after such a delay must not find a share that no request has caused.
             sum = 0;
-        } else if (waitedNanos < targetNanos / 2) {
+        } else if (waitedNanos < target / 2) {
             sum *= Math.exp(-elapsedNanos / intervalNanos);
         } else {
             sum = clamp(sum + excess * elapsedNanos / SUM_NANOS, MAX_SUM);

@@ -87,6 +87,7 @@ final class LoopDelay implements LoopPauses, Runnable {
     private long latestPauseEndedAt;
     private boolean isCounted;
 
+    private volatile long threadId;
     private volatile long dueAtNanos;
     private volatile long standingNanos;
     private volatile long highestNanos;
@@ -196,7 +197,8 @@ final class LoopDelay implements LoopPauses, Runnable {
         if (isClosed) {
             return 0;
         }
-        return Math.max(wholePauseNanos(presentPauseNanos(now)), leftOfLatestPauseNanos(now));
+        long recent = Math.max(wholePauseNanos(presentPauseNanos(now)), leftOfLatestPauseNanos(now));
+        return shedder.isPatient() ? Math.max(recent, shedder.targetNanos()) : recent;
     }
 
     /** With the first {@value #LONGEST_TICK_MILLIS} ms, which count as no pause: what came then waits. */
@@ -210,6 +212,23 @@ final class LoopDelay implements LoopPauses, Runnable {
 
     private long presentPauseNanos(long now) {
         return Math.max(0, now - lastRunAt - LONGEST_TICK_NANOS);
+    }
+
+    /**
+     * Makes the loop patient, or ends that: a delay counts only above longer limits while others take the
+     * processors from the loop. For the sampler's thread.
+     */
+    void setPatient(boolean isPatient) {
+        shedder.setPatient(isPatient);
+    }
+
+    private long limitNanos() {
+        return shedder.isPatient() ? LoadShedder.PATIENT_LIMITS * limitNanos : limitNanos;
+    }
+
+    /** The id of the loop's thread; 0: it has not run yet. */
+    long threadId() {
+        return threadId;
     }
 
     /** The time at which the timer is due, or was due if it is late. */
@@ -232,6 +251,9 @@ final class LoopDelay implements LoopPauses, Runnable {
             processorWait.close();
             return;
         }
+        if (threadId == 0) {
+            threadId = Thread.currentThread().threadId();
+        }
         long now = nanoClock.getAsLong();
         endPause(presentPauseNanos(now), now);
         lastRunAt = now;
@@ -243,7 +265,7 @@ final class LoopDelay implements LoopPauses, Runnable {
         long standing = standing(now);
         publish(standing);
         boolean begins = !shedder.isShedding() && standing > shedder.targetNanos() && !hasShrunk(now, delay);
-        shedder.observe(now, delay, begins, standing > limitNanos);
+        shedder.observe(now, delay, begins, standing > limitNanos());
         count(shedder.isShedding());
         schedule(now, late < LATE_NANOS ? REST_NANOS : 0);
     }
@@ -307,7 +329,7 @@ final class LoopDelay implements LoopPauses, Runnable {
         if (standing > highestNanos) {
             highestNanos = standing;
         }
-        isOverloaded = standing > limitNanos;
+        isOverloaded = standing > limitNanos();
     }
 
     private void schedule(long now, long restNanos) {

@@ -23,7 +23,8 @@ public interface LoopPauses {
     /**
      * The latest pause while its effects last, otherwise 0: what has arrived meanwhile comes at once, and
      * waits in queues that drain only as fast as new calls leave room. A pause fades for four times as long
-     * as it lasted.
+     * as it lasted. While compilers take the processor from the loop, it pauses again and again: then this is
+     * at least the delay that it accepts.
      *
      * @param now the current time on the clock of the measurement
      */

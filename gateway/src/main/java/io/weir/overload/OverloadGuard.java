@@ -68,6 +68,7 @@ public final class OverloadGuard {
     LoadShedder newShedder(long seed) {
         return new LoadShedder(
                 properties.targetEventLoopDelay().toNanos(),
+                Math.max(properties.targetEventLoopDelay().toNanos(), LoadShedder.PATIENT_TARGET * maxLoopDelayNanos()),
                 properties.interval().toNanos(),
                 seed);
     }

@@ -25,7 +25,8 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *     refused.
  * @param maxEventLoopDelay standing delay of an event loop above which all requests on its connections are
  *     refused; 1ms to 1m. A quarter of a second is far from normal (well under a millisecond), and still
- *     short for a caller.
+ *     short for a caller. While the JVM's compilers take a quarter of the processors, for at most a minute,
+ *     the target is twice this limit, and the limit four times as high: such a delay ends by itself.
  * @param maxMemory share of direct or heap memory in use above which new requests are refused; percent; 10 to
  *     100.
  */

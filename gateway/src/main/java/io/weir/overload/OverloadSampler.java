@@ -9,6 +9,7 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
@@ -36,6 +37,7 @@ public final class OverloadSampler implements AutoCloseable {
 
     private final List<LoopDelay> loops;
     private final StuckLoops stuckLoops;
+    private final OutsideWork outsideWork;
     private final MemoryShare memory;
     private final OverloadGuard guard;
     private final LongSupplier nanoClock;
@@ -63,17 +65,19 @@ public final class OverloadSampler implements AutoCloseable {
             MemoryShare memory,
             OverloadGuard guard,
             LongSupplier nanoClock) {
-        this(timers(loops), SchedulerStatistics::new, memory, guard, nanoClock);
+        this(timers(loops), SchedulerStatistics::new, JvmProcessorUse::new, memory, guard, nanoClock);
     }
 
     /**
      * A sampler of these loops, each with its timer.
      *
      * @param processorWait makes the measurement of one loop's thread
+     * @param processorUse makes the measurement of the threads that are none of these loops
      */
     OverloadSampler(
             Map<? extends Executor, LoopDelay.Timer> loops,
             Supplier<? extends ProcessorWait> processorWait,
+            Function<List<LoopDelay>, ? extends ProcessorUse> processorUse,
             MemoryShare memory,
             OverloadGuard guard,
             LongSupplier nanoClock) {
@@ -93,6 +97,8 @@ public final class OverloadSampler implements AutoCloseable {
         });
         guard.watch(delays);
         this.loops = List.copyOf(delays.values());
+        this.outsideWork = new OutsideWork(
+                processorUse.apply(this.loops), Runtime.getRuntime().availableProcessors());
         this.stuckLoops = new StuckLoops(watched);
         this.memory = memory;
         this.guard = guard;
@@ -157,9 +163,11 @@ public final class OverloadSampler implements AutoCloseable {
     /** Takes one sample. */
     public void sample() {
         long now = nanoClock.getAsLong();
+        boolean isPatient = outsideWork.sample(now);
         long worst = 0;
         double share = 0;
         for (LoopDelay loop : loops) {
+            loop.setPatient(isPatient);
             worst = Math.max(worst, loop.takeHighestNanos());
             share = Math.max(share, loop.takeHighestShare());
         }

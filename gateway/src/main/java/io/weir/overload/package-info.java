@@ -49,12 +49,15 @@
  * collections, over all its pools. Garbage is no overload, and neither is a single full pool: with
  * half of the heap live, the old generation alone read 100 % with the serial and the parallel collector.
  *
- * <p>A cold JVM has no switch of its own: its requests cost more, so its loops are overloaded earlier, and
- * the share shrinks as the code is compiled. Its compilers take part of the processors from the loops. With
- * that time in the delay, a cold gateway on one core with 500 callers at twice the load of its peak answered
- * 930 requests per second for 15 s, none of them in the second one, and 86 % of the critical ones. Without
- * it, it answers 1700 to 2300, and 99.9 % of the critical ones; those of the first second wait for about a
- * second.
+ * <p><b>Compilers.</b> A cold JVM has no switch of its own: its requests cost more, so its loops are
+ * overloaded earlier, and the share shrinks as the code is compiled. Its compilers take part of the
+ * processors from the loops. With that time in the delay, a cold gateway on one core with 500 callers at
+ * twice the load of its peak answered 930 requests per second for 15 s, none of them in the second one, and
+ * 86 % of the critical ones. Without it, it answers 1700 to 2300, and 99.9 % of the critical ones; those of
+ * the first second wait for about a second. A refusal ends no compilation, and the delay will end by itself:
+ * so while work outside of the loops takes a quarter of the processors ({@link
+ * io.weir.overload.OutsideWork}), the loops are patient. The target is twice the hard limit then, half a
+ * second by default, and the hard limit is four times as high. That lasts a minute at most.
  *
  * <p>The timer of {@code LoopDelay} also measures each loop's {@link io.weir.overload.LoopPauses pauses},
  * which the engine keeps out of the evidence against backends: one timer for each loop, and not one for each
@@ -103,18 +106,19 @@
  * of the guard for memory and observers; each of them may be up to one sample old.
  *
  * <p><b>Limitations.</b> A reload that adds a backend gives it its places at once: until as many of the
- * others' exchanges have ended, there may be more exchanges than {@code max-in-flight}. What a backend needs
- * beyond its part, it shares with those that hang. A load of many times the capacity grows by that factor
- * with each iteration, so that three iterations take most of a second, and a backlog of this size is
- * refused. If refusals alone exceed the capacity, no share helps: a gateway that has just started on one
- * core, with 3000 callers at twice the load of its peak, refuses as many as it can for about ten seconds,
- * and answers 80 % of the critical ones. Callers in a closed loop, such as benchmarks with several hundred
- * connections for each loop, can keep a loop above the target by their number alone; the share then bounds
- * their delay, and {@code target-event-loop-delay} sets how much of it is accepted. On systems other than
- * Linux, a loop that the compiler's threads interrupt for tens of milliseconds again and again cannot be
- * told from one with too many requests. The heap figure needs a collection of the old generation, or two
- * where the application allocates meanwhile. Until then, and some seconds after each, it is 0, so a heap
- * that fills without being collected is not noticed.
+ * others' exchanges have ended, there may be more exchanges than {@code max-in-flight}. What a backend
+ * needs beyond its part, it shares with those that hang. A load of many times the capacity grows by that
+ * factor with each iteration, so that three iterations take most of a second, and a backlog of this size
+ * is refused; several seconds while the loops are patient. If refusals alone exceed the capacity, no
+ * share helps: a gateway that has just started on one core, with 3000 callers at twice the load of its
+ * peak, refuses as many as it can for about ten seconds, and answers 80 % of the critical ones. Callers
+ * in a closed loop, such as benchmarks with several hundred connections for each loop, can keep a loop
+ * above the target by their number alone; the share then bounds their delay, and {@code
+ * target-event-loop-delay} sets how much of it is accepted. On systems other than Linux, a loop that the
+ * compiler's threads interrupt for tens of milliseconds again and again cannot be told from one with too
+ * many requests. The heap figure needs a collection of the old generation, or two where the application
+ * allocates meanwhile. Until then, and some seconds after each, it is 0, so a heap that fills without
+ * being collected is not noticed.
  */
 @NullMarked
 package io.weir.overload;

@@ -34,7 +34,7 @@ class LoadShedderTest {
 
     private final AtomicLong clock = new AtomicLong(Long.MAX_VALUE - SECOND);
     private final VirtualLoop loop = new VirtualLoop(clock);
-    private final LoadShedder shedder = new LoadShedder(10 * MS, 100 * MS, 42);
+    private final LoadShedder shedder = new LoadShedder(10 * MS, 500 * MS, 100 * MS, 42);
     private final AtomicInteger sheddingLoops = new AtomicInteger();
     private final LoopDelay delay =
             new LoopDelay(loop, clock::get, () -> this.waitedNanos, 250 * MS, shedder, sheddingLoops);
@@ -152,6 +152,40 @@ class LoadShedderTest {
         double possible = part * CAPACITY * (cost - load / part) / (cost - 1);
         assertThat((sent() - refused()) / 5.0).as("goodput").isGreaterThan(0.9 * possible);
         assertThat(iterationNanos / iterations).as("iteration").isLessThan(50 * MS);
+    }
+
+    /** The calls cost more than the loop has time for, until their code is compiled. */
+    @Test
+    void letsCallsWaitWhileCompilersTakeTheProcessor() {
+        long from = clock.get();
+        cost = () -> 1 + 6 * Math.exp(-(clock.get() - from) / (double) SECOND);
+        shedder.setPatient(true);
+        run(0.5, 4 * SECOND);
+        shedder.setPatient(false);
+        run(0.5, 4 * SECOND);
+
+        assertThat(refused()).isZero();
+    }
+
+    /** Without patience, the same calls are refused. */
+    @Test
+    void refusesCallsThatCostMoreThanTheLoopHas() {
+        long from = clock.get();
+        cost = () -> 1 + 6 * Math.exp(-(clock.get() - from) / (double) SECOND);
+        run(0.5, 4 * SECOND);
+
+        assertThat(refused()).isGreaterThan(100);
+    }
+
+    @Test
+    void keepsTheDelayBelowASecondWhileCompilersTakeTheProcessor() {
+        shedder.setPatient(true);
+        run(1.5, 5 * SECOND);
+        forget();
+        run(1.5, 5 * SECOND);
+
+        assertThat(refused()).isPositive();
+        assertThat(iterationNanos / iterations).as("iteration").isLessThan(SECOND);
     }
 
     @Test

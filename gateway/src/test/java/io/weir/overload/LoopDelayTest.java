@@ -18,7 +18,7 @@ class LoopDelayTest {
 
     private final AtomicLong clock = new AtomicLong(Long.MAX_VALUE - 500 * MS);
     private final VirtualLoop loop = new VirtualLoop(clock);
-    private final LoadShedder shedder = new LoadShedder(10 * MS, 100 * MS, 1);
+    private final LoadShedder shedder = new LoadShedder(10 * MS, 500 * MS, 100 * MS, 1);
     private final AtomicInteger sheddingLoops = new AtomicInteger();
     private final LoopDelay delay =
             new LoopDelay(loop, clock::get, () -> this.waitedNanos, 250 * MS, shedder, sheddingLoops);
@@ -85,6 +85,16 @@ class LoopDelayTest {
         loop.runDueTimers();
         assertThat(delay.recentNanos(clock.get())).as("a shorter one follows").isGreaterThan(800 * MS);
         loop.idle(8_000);
+        assertThat(delay.recentNanos(clock.get())).isZero();
+    }
+
+    /** So calls may wait in a backend's queue that its capacity would not let in. */
+    @Test
+    void hasARecentPauseWhileCompilersTakeTheProcessor() {
+        delay.setPatient(true);
+        assertThat(delay.recentNanos(clock.get())).isEqualTo(500 * MS);
+
+        delay.setPatient(false);
         assertThat(delay.recentNanos(clock.get())).isZero();
     }
 

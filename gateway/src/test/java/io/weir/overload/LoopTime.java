@@ -55,7 +55,7 @@ final class LoopTime implements AutoCloseable {
         loops.forEach(loop -> this.loops.put(loop, new LateLoop(loop)));
         MemoryShare memory = new MemoryShare(List.of(), 0, memoryPercent::get, 100);
         Map<EventExecutor, LoopDelay.Timer> timers = new HashMap<>(this.loops);
-        sampler = new OverloadSampler(timers, () -> () -> 0, memory, guard, this::nanos);
+        sampler = new OverloadSampler(timers, () -> () -> 0, _ -> () -> 0, memory, guard, this::nanos);
         sampler.startLoops();
     }
 

@@ -142,7 +142,12 @@ class OverloadGuardTest {
     private OverloadGuard overloaded(long millis) {
         OverloadGuard guard = guard(100);
         sampler = new OverloadSampler(
-                Map.of(loop, loop), () -> () -> 0, new MemoryShare(List.of(), 1, () -> 0, 1), guard, clock::get);
+                Map.of(loop, loop),
+                () -> () -> 0,
+                _ -> () -> 0,
+                new MemoryShare(List.of(), 1, () -> 0, 1),
+                guard,
+                clock::get);
         sampler.startLoops();
         for (int i = 0; i < 5; i++) {
             loop.iterate(millis);

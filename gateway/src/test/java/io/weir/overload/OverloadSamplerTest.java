@@ -35,6 +35,7 @@ class OverloadSamplerTest {
     private final OverloadSampler sampler = new OverloadSampler(
             Map.of(healthy, healthy, busy, busy),
             () -> () -> 0,
+            _ -> () -> 0,
             new MemoryShare(List.of(), 1_000, direct::get, 100),
             guard,
             clock::get);
