@@ -306,8 +306,8 @@ class ArchitectureTest {
                 // Routes are read from lists, on the thread that starts or reloads.
                 .doNotHaveFullyQualifiedName("io.weir.apply.GeneralRoutesFactory")
                 .and()
-                // The warm-up runs on the starting thread, before the gateway is ready.
-                .doNotHaveFullyQualifiedName("io.weir.wiring.WarmUp")
+                // The preload runs on the starting thread, before the gateway listens.
+                .doNotHaveFullyQualifiedName("io.weir.wiring.ClassPreload")
                 .should(accessTargetWhere(calls("block.*", "reactor\\.core\\.publisher\\.(Mono|Flux)")))
                 .check(all);
     }

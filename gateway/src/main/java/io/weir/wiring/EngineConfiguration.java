@@ -12,7 +12,7 @@ import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.DependsOn;
 import org.springframework.http.client.ReactorResourceFactory;
 
-/** Wires the engine, its protection against overload, and the warm-up. */
+/** Wires the engine, its protection against overload, and the preload. */
 @Configuration(proxyBeanMethods = false)
 class EngineConfiguration {
 
@@ -39,9 +39,9 @@ class EngineConfiguration {
         return new OverloadGuard(properties.overload());
     }
 
-    /** Starts after the warm-up, which delays event loops although the gateway is not overloaded. */
+    /** Starts after the preload, which delays event loops although the gateway is not overloaded. */
     @Bean(destroyMethod = "close")
-    @DependsOn("warmUp")
+    @DependsOn("classPreload")
     OverloadSampler overloadSampler(ReactorResourceFactory resources, OverloadGuard guard) {
         OverloadSampler sampler =
                 new OverloadSampler(resources.getLoopResources().onServer(true), guard, System::nanoTime);
@@ -50,7 +50,7 @@ class EngineConfiguration {
     }
 
     @Bean(initMethod = "run")
-    WarmUp warmUp(ReactorResourceFactory resources) {
-        return new WarmUp(resources.getLoopResources());
+    ClassPreload classPreload(ReactorResourceFactory resources) {
+        return new ClassPreload(resources.getLoopResources());
     }
 }

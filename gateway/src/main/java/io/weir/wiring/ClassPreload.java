@@ -20,8 +20,10 @@ import reactor.netty.resources.LoopResources;
  *
  * <p>Without it, the first requests would wait while an event loop loads some 400 classes. That takes longer
  * than the connect timeout that guards those requests: the gateway's own cold start would open breakers.
+ * The {@linkplain io.weir.warmup.WarmUp warm-up} follows once the gateway listens, and can be switched off;
+ * this can not.
  */
-final class WarmUp {
+final class ClassPreload {
 
     /**
      * Enough requests to trigger the JVM's first compiler; they take less than a second on a slow machine.
@@ -30,16 +32,16 @@ final class WarmUp {
 
     private static final Duration TIMEOUT = Duration.ofSeconds(10);
 
-    private static final Logger log = LoggerFactory.getLogger(WarmUp.class);
+    private static final Logger log = LoggerFactory.getLogger(ClassPreload.class);
 
     private final LoopResources loops;
 
     /**
-     * A warm-up that has not begun.
+     * A preload that has not begun.
      *
      * @param loops the event loops, shared with the server
      */
-    WarmUp(LoopResources loops) {
+    ClassPreload(LoopResources loops) {
         this.loops = loops;
     }
 
@@ -57,7 +59,7 @@ final class WarmUp {
                             response.header(HttpHeaders.CONTENT_LENGTH, "4").sendString(Mono.just("warm")))
                     .bindNow(TIMEOUT);
             Pool pool = new Pool(
-                    "warm-up",
+                    "preload",
                     URI.create("http://127.0.0.1:" + backend.port()),
                     UpstreamProtocol.HTTP1,
                     new ConnectionProperties(TIMEOUT, TIMEOUT, TIMEOUT, 1, null),
@@ -77,8 +79,10 @@ final class WarmUp {
                 backend.disposeNow(TIMEOUT);
             }
         } catch (RuntimeException e) {
-            // The gateway works without a warm-up.
-            log.warn("Warm-up failed, so the first requests may be slow or fail: {}", e.toString());
+            // The gateway works without it.
+            log.warn(
+                    "Loading the classes of a call failed, so the first requests may be slow or fail: {}",
+                    e.toString());
         }
     }
 }
