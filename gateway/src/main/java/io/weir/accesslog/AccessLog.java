@@ -47,6 +47,7 @@ import org.slf4j.LoggerFactory;
  */
 public final class AccessLog implements RouteObserver, AutoCloseable {
 
+    private static final int DISCARDED_LINES = 1_000;
     private static final int PATH_CHARS = 2_048;
     private static final int TEXT_CHARS = 256;
     private static final int WORD_CHARS = 128;
@@ -104,6 +105,11 @@ public final class AccessLog implements RouteObserver, AutoCloseable {
         String file = properties.file();
         LineSink sink = file == null ? new LineSink.SharedStream(System.out) : new LineSink.AppendedFile(Path.of(file));
         return new AccessLog(sink, properties.queueCapacity(), epochMillis);
+    }
+
+    /** A log whose lines are formatted and then discarded, for a warm-up. */
+    public static AccessLog discarding(LongSupplier epochMillis) {
+        return new AccessLog(new LineSink.Discarded(), DISCARDED_LINES, epochMillis);
     }
 
     /**

@@ -48,6 +48,19 @@ interface LineSink extends AutoCloseable {
         public void close() {}
     }
 
+    /** No destination. */
+    record Discarded() implements LineSink {
+
+        @Override
+        public void write(byte[] lines, int length) {}
+
+        @Override
+        public void check() {}
+
+        @Override
+        public void close() {}
+    }
+
     /**
      * A file, opened for appending. It is opened again when it was renamed or deleted. So {@code logrotate}
      * needs no signal; its {@code copytruncate} works too, since an append writes at the present end of the

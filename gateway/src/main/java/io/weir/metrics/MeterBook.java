@@ -39,7 +39,8 @@ public final class MeterBook {
         this(registry, ManagementFactory.getPlatformMBeanServer());
     }
 
-    MeterBook(MeterRegistry registry, MBeanServer beanServer) {
+    /** A book that registers MBeans with another server. */
+    public MeterBook(MeterRegistry registry, MBeanServer beanServer) {
         this.registry = registry;
         this.beanServer = beanServer;
     }

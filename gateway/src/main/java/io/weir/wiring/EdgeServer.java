@@ -47,6 +47,12 @@ final class EdgeServer implements WebServerFactoryCustomizer<NettyReactiveWebSer
         return edge.connections();
     }
 
+    /** The TLS of the server; null: it has none, or has not started. */
+    @Nullable
+    ServerTls tls() {
+        return tls;
+    }
+
     /** Releases the certificates. Spring calls it after the server has stopped. */
     @Override
     public void close() {

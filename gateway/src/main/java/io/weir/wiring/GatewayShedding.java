@@ -16,8 +16,8 @@ import io.weir.outcome.Refusal;
 import io.weir.outcome.RetryAfter;
 import io.weir.overload.OverloadGuard;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
-import org.springframework.beans.factory.ObjectProvider;
 
 /**
  * Lets the {@link OverloadGuard} refuse requests at the edge. A request's class is known before its route if
@@ -27,17 +27,17 @@ import org.springframework.beans.factory.ObjectProvider;
 final class GatewayShedding implements EdgeShedding {
 
     private final OverloadGuard guard;
-    private final ObjectProvider<LiveRoutes> routes;
+    private final Supplier<LiveRoutes> routes;
     private final @Nullable PriorityHeader priorityHeader;
     private volatile @Nullable Routes known;
 
     /**
      * The shedding of the gateway's own server.
      *
-     * @param routes created later than the server
+     * @param routes supplies the routes, which are created later than the server
      * @param priorityHeader the field in which trusted proxies set the priority of a request; null: none
      */
-    GatewayShedding(OverloadGuard guard, ObjectProvider<LiveRoutes> routes, @Nullable PriorityHeader priorityHeader) {
+    GatewayShedding(OverloadGuard guard, Supplier<LiveRoutes> routes, @Nullable PriorityHeader priorityHeader) {
         this.guard = guard;
         this.routes = routes;
         this.priorityHeader = priorityHeader;
@@ -70,7 +70,7 @@ final class GatewayShedding implements EdgeShedding {
 
     @SuppressWarnings("ReferenceEquality") // A change of the configuration replaces the routes as a whole.
     private void learnPriorities() {
-        Routes current = routes.getObject().get();
+        Routes current = routes.get().get();
         if (current != known) {
             guard.setOnlyPriority(onlyPriority(current));
             known = current;

@@ -357,7 +357,8 @@ class RoutingConfiguration {
             ReactorResourceFactory resources,
             ObjectProvider<LiveRoutes> routes,
             ObjectProvider<FrontDoor> door) {
-        GatewayShedding shedding = new GatewayShedding(guard, routes, PriorityHeader.of(properties.edge(), recorder));
+        GatewayShedding shedding =
+                new GatewayShedding(guard, routes::getObject, PriorityHeader.of(properties.edge(), recorder));
         return new EdgeServer(
                 new EdgeServerCustomizer(properties.edge(), drain, clients, recorder, shedding, OpenFiles.ofProcess()),
                 sslBundles,
@@ -379,7 +380,7 @@ class RoutingConfiguration {
             ServerProperties server,
             Environment environment) {
         EdgeProperties edge = properties.edge();
-        GatewayShedding shedding = new GatewayShedding(guard, routes, PriorityHeader.of(edge, recorder));
+        GatewayShedding shedding = new GatewayShedding(guard, routes::getObject, PriorityHeader.of(edge, recorder));
         int port = Objects.requireNonNull(edge.redirectPort(), "redirectPort");
         return new RedirectServer(
                 EdgeServerCustomizer.ofRedirects(edge, drain, clients, recorder, shedding, OpenFiles.ofProcess()),
