@@ -37,6 +37,7 @@ import org.springframework.validation.annotation.Validated;
  * @param lastGood the store of the last good answers of all routes.
  * @param cluster the discovery of the gateways that share limits.
  * @param overload the limits above which the gateway sheds load to protect itself.
+ * @param warmUp the calls that the gateway makes to itself before it is ready.
  * @param drain the shutdown of the gateway.
  * @param accessLog the access log, one line of JSON per request.
  * @param tracing the export of OpenTelemetry spans.
@@ -59,6 +60,7 @@ public record WeirProperties(
         @DefaultValue @Valid @NestedConfigurationProperty LastGoodMemoryProperties lastGood,
         @DefaultValue @Valid @NestedConfigurationProperty ClusterProperties cluster,
         @DefaultValue @Valid @NestedConfigurationProperty OverloadProperties overload,
+        @DefaultValue @Valid @NestedConfigurationProperty WarmUpProperties warmUp,
         @DefaultValue @Valid @NestedConfigurationProperty DrainProperties drain,
         @DefaultValue @Valid @NestedConfigurationProperty AccessLogProperties accessLog,
         @DefaultValue @Valid @NestedConfigurationProperty TracingProperties tracing,

@@ -11,6 +11,7 @@ import io.weir.drain.Drainer;
 import io.weir.engine.Backend;
 import io.weir.engine.Engine;
 import io.weir.overload.OverloadSampler;
+import io.weir.warmup.WarmUp;
 import java.time.Duration;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.availability.AvailabilityChangeEvent;
@@ -37,10 +38,12 @@ class DrainConfiguration {
             GeneralDoor door,
             EdgeServer edge,
             ObjectProvider<RedirectServer> redirects,
+            WarmUp warmUp,
             BusyParts busyParts) {
         Drainer.Listener listener = new Drainer.Listener() {
             @Override
             public void announced() {
+                warmUp.stop();
                 AvailabilityChangeEvent.publish(context, ReadinessState.REFUSING_TRAFFIC);
                 edge.connections().drain();
                 redirects.ifAvailable(server -> server.connections().drain());

@@ -15,6 +15,7 @@ import org.springframework.context.annotation.Import;
     ObservationConfiguration.class,
     ReloadConfiguration.class,
     RoutingConfiguration.class,
-    TlsConfiguration.class
+    TlsConfiguration.class,
+    WarmUpConfiguration.class
 })
 public class Wiring {}

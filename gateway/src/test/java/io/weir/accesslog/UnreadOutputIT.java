@@ -66,6 +66,8 @@ class UnreadOutputIT {
                     first: { uri: "%s", deadline: 50s }
                     second: { uri: "%s", deadline: 50s }
                   drain: { delay: 0s, timeout: 5s }
+                  # It would fill the output at once.
+                  warm-up: { max-duration: 0s }
                 spring.cloud.gateway.server.webflux.routes:
                   - { id: first, uri: "backend://first", predicates: [ "Path=/first/**" ] }
                   - { id: second, uri: "backend://second", predicates: [ "Path=/second/**" ] }

@@ -38,6 +38,7 @@ class ShippedConfigurationIT {
                 "--server.port=0",
                 "--management.server.port=0",
                 "--weir.drain.delay=0s",
+                "--weir.warm-up.max-duration=0s",
                 "--WEIR_MANAGEMENT_TOKEN=0123456789abcdef",
                 "--WEIR_READ_ONLY_TOKEN=read-only-0123456789")) {
             assertThat(context.getBean(LiveRoutes.class).get().views()).isNotEmpty();

@@ -231,30 +231,23 @@ public final class TestGateway implements AutoCloseable {
                 .initializers(beans.toArray(ApplicationContextInitializer<?>[]::new))
                 .initializers(CLASS_METADATA, new OwnLoops())
                 .build();
-        application.setDefaultProperties(Map.of(
+        application.setDefaultProperties(Map.ofEntries(
                 // The host that TestCaller names.
-                "weir.management.allowed-hosts",
-                "weir.test",
-                "server.port",
-                0,
-                "management.server.port",
-                0,
-                "weir.access-log.file",
-                directory.resolve("access.log").toString(),
+                Map.entry("weir.management.allowed-hosts", "weir.test"),
+                Map.entry("server.port", 0),
+                Map.entry("management.server.port", 0),
+                Map.entry(
+                        "weir.access-log.file", directory.resolve("access.log").toString()),
                 // A machine that is busy with other work is no overload of the gateway.
-                "weir.overload.target-event-loop-delay",
-                "1m",
-                "weir.overload.max-event-loop-delay",
-                "1m",
-                "weir.drain.delay",
-                "0s",
-                "weir.drain.timeout",
-                "5s",
+                Map.entry("weir.overload.target-event-loop-delay", "1m"),
+                Map.entry("weir.overload.max-event-loop-delay", "1m"),
+                Map.entry("weir.drain.delay", "0s"),
+                Map.entry("weir.drain.timeout", "5s"),
                 // Few tests change a file, and most of those reload at once.
-                "weir.reload.watch",
-                false,
-                "logging.level.root",
-                "WARN"));
+                Map.entry("weir.reload.watch", false),
+                // A warm gateway needs seconds, and no test needs a warm gateway.
+                Map.entry("weir.warm-up.max-duration", "0s"),
+                Map.entry("logging.level.root", "WARN")));
         List<String> arguments =
                 new ArrayList<>(List.of("--spring.config.additional-location=" + file, "--server.port=0"));
         arguments.addAll(List.of(management));

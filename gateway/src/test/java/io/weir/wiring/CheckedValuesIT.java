@@ -46,6 +46,7 @@ class CheckedValuesIT {
             "--server.port=0",
             "--management.server.port=0",
             "--weir.drain.delay=0s",
+            "--weir.warm-up.max-duration=0s",
             "--weir.reload.watch=false"
         };
         CheckedConfiguration checked = CheckedConfiguration.read(arguments);
