@@ -17,7 +17,7 @@ public final class WarmUp {
     static final Duration DEFAULT = Duration.ofSeconds(20);
     static final Duration DEFAULT_WITH_CACHE = Duration.ofSeconds(5);
     static final Duration LOOK = Duration.ofMillis(250);
-    /** So long without any answer, and none will come. */
+    /** If most calls have failed for so long, the others will, too. */
     static final Duration HOPELESS = Duration.ofSeconds(5);
 
     static final Duration PROGRESS = Duration.ofSeconds(5);
@@ -93,8 +93,8 @@ public final class WarmUp {
                 end = "stopped";
             } else if (activity.isQuiet(now, calls.answered(), compilers.usedMillis())) {
                 end = "warm";
-            } else if (now - began >= HOPELESS.toNanos() && calls.answered() == 0) {
-                end = "without an answer";
+            } else if (now - began >= HOPELESS.toNanos() && isFailing(calls)) {
+                end = "most calls fail";
             } else if (now - began >= maxDuration.toNanos()) {
                 end = "not quiet yet, weir.warm-up.max-duration is over";
             } else if (now - told >= PROGRESS.toNanos()) {
@@ -103,11 +103,16 @@ public final class WarmUp {
             }
         }
         report("Warm-up ended (" + end + ')', calls, activity, nanoClock.getAsLong() - began);
-        if (calls.answered() == 0 && !isStopped()) {
+        if (isFailing(calls) && !isStopped()) {
             log.warn(
-                    "Warm-up failed, so the first requests may be slow: no call was answered, {} failed",
+                    "Warm-up failed, so the first requests may be slow: of {} calls, {} were not answered as expected",
+                    calls.answered() + calls.failed(),
                     calls.failed());
         }
+    }
+
+    private static boolean isFailing(Exercise calls) {
+        return calls.failed() >= calls.answered();
     }
 
     private static void report(String what, Exercise calls, CompilerActivity activity, long nanos) {
