@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.UUID;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.springframework.util.StringUtils;
 import reactor.core.publisher.Mono;
 import reactor.netty.DisposableServer;
 import reactor.netty.http.HttpProtocol;
@@ -45,13 +46,14 @@ public final class GatewayExercise implements Exercise {
             PrivateGateway gateway = new PrivateGateway(
                     parts, PrivateConfiguration.of(token, backend.port(), http2Port, parts.hasGeneralRoutes()));
             opened.push(gateway);
+            String folder = basePath(parts) + token;
             callers = new PrivateCallers(
                     gateway.port(),
-                    WarmUpCall.round(token, http2Port != 0, parts.hasGeneralRoutes()),
-                    WarmUpCall.timeout(token));
+                    WarmUpCall.round(folder, http2Port != 0, parts.hasGeneralRoutes()),
+                    WarmUpCall.timeout(folder));
             opened.push(callers);
             if (gateway.securePort() != 0) {
-                addSecureCallers(gateway.securePort(), '/' + token + "/forward/small", parts);
+                addSecureCallers(gateway.securePort(), '/' + folder + "/forward/small", parts);
             }
         } catch (IOException e) {
             close();
@@ -60,6 +62,13 @@ public final class GatewayExercise implements Exercise {
             close();
             throw e;
         }
+    }
+
+    /** Spring puts it before the path of each predicate: {@code x/}, or empty. */
+    private static String basePath(SharedParts parts) {
+        String configured = parts.context().getEnvironment().getProperty("spring.webflux.base-path", "");
+        String segments = StringUtils.trimTrailingCharacter(StringUtils.trimLeadingCharacter(configured, '/'), '/');
+        return segments.isEmpty() ? "" : segments + '/';
     }
 
     private static boolean hasHttp2Backend(SharedParts parts) {
@@ -74,7 +83,7 @@ public final class GatewayExercise implements Exercise {
                 .bindAddress(() -> new InetSocketAddress(PrivateConfiguration.LOOPBACK, 0))
                 .runOn(parts.loops())
                 .protocol(HttpProtocol.H2C)
-                .handle((request, response) -> request.uri().startsWith('/' + token + '/')
+                .handle((request, response) -> request.uri().contains('/' + token + '/')
                         ? response.header("content-length", String.valueOf(SMALL.length()))
                                 .sendString(Mono.just(SMALL))
                         : response.status(404).send())

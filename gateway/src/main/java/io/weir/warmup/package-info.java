@@ -21,7 +21,7 @@
  * access log, its breakers, limits and rate limits belong to it alone, and end with it. {@link
  * io.weir.warmup.PrivateCallers} send it calls over the loopback interface, {@link
  * io.weir.warmup.PrivateBackend} answers them. Both listen on a free port of the loopback interface, and
- * serve only requests whose path begins with a random token.
+ * serve only requests with a random token in their path.
  *
  * <p><b>When it ends.</b> {@link io.weir.warmup.CompilerActivity} looks at the time that the compilers have
  * used: they are quiet if that was little for two seconds in a row, and if there were so many calls before

@@ -24,6 +24,8 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.boot.availability.AvailabilityChangeEvent;
 import org.springframework.boot.availability.ReadinessState;
@@ -42,7 +44,7 @@ class WarmUpIT {
     private static final String READINESS = "/actuator/health/readiness";
     private static final String LIVENESS = "/actuator/health/liveness";
     private static final String TRACE = "warm-up";
-    private static final String LOG = "logging.level.io.weir.warmup: INFO";
+    private static final String LOG = "logging.level.io.weir: INFO";
 
     /** Watches a gateway from the start of its servers on, on a thread of its own. */
     private static final class Watch implements ApplicationListener<ApplicationEvent> {
@@ -112,7 +114,10 @@ class WarmUpIT {
             assertThat(before).as("readiness, liveness, an early call").containsExactly(503, 200, 200);
             assertThat(TestCaller.get(gateway.managementPort(), READINESS).status())
                     .isEqualTo(200);
-            assertThat(output).contains("Warm-up ended").contains(", 0 failed, ");
+            assertThat(output)
+                    .contains("Warm-up ended")
+                    .contains(", 0 failed, ")
+                    .doesNotContain("of backend warm-up");
             assertNoTrace(Objects.requireNonNull(watch.context, "context"), gateway.managementPort());
             assertThat(gateway.logged(Door.COMPILED.path("orders", "early"))).isNotNull();
             assertThat(gateway.log()).as("access log").hasSize(1);
@@ -152,7 +157,25 @@ class WarmUpIT {
             assertThat(output)
                     .contains("Warm-up ended")
                     .contains(", 0 failed, ")
-                    .doesNotContain("Breaker of backend");
+                    .doesNotContain("of backend warm-up");
+            assertThat(gateway.log()).isEmpty();
+        }
+    }
+
+    /** With these settings, Spring changes every request, so that no route is compiled. */
+    @ParameterizedTest(name = "{0}")
+    @ValueSource(
+            strings = {
+                "spring.webflux.base-path: /x/y/",
+                "spring.cloud.gateway.server.webflux.globalcors.cors-configurations: { \"[/**]\": { allowed-origins: a.test } }"
+            })
+    void exercisesTheGeneralDoorAlone(String line, CapturedOutput output) throws Exception {
+        try (TestGateway gateway = TestGateway.setup()
+                .weir("warm-up: { max-duration: 3s }")
+                .line(LOG)
+                .line(line)
+                .start()) {
+            assertThat(output).contains("Warm-up ended").contains(", 0 failed, ");
             assertThat(gateway.log()).isEmpty();
         }
     }
