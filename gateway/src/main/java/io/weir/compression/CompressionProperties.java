@@ -41,7 +41,12 @@ public record CompressionProperties(
             "image/svg+xml"
         })
         @Size(max = 100)
-        List<@Pattern(regexp = "(?!application/grpc)" + MediaTypes.FORM, message = "a media type, text/* or application/*+json; never gRPC") String> contentTypes) {
+        List<
+                        @Pattern(
+                                regexp = "(?!application/grpc)" + MediaTypes.FORM,
+                                message = "a media type, text/* or application/*+json; never gRPC")
+                        String>
+                contentTypes) {
 
     /** Copies the list. */
     public CompressionProperties {

@@ -30,11 +30,17 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  */
 public record CorsProperties(
         @DefaultValue @Size(max = 1000)
-        List<@Pattern(regexp = ORIGIN, message = "an origin such as https://shop.example, or *; patterns in allowed-origin-patterns") String> allowedOrigins,
+        List<
+                        @Pattern(
+                                regexp = ORIGIN,
+                                message =
+                                        "an origin such as https://shop.example, or *; patterns in allowed-origin-patterns")
+                        String>
+                allowedOrigins,
 
         @DefaultValue @Size(max = 1000)
-        List<@Pattern(regexp = ORIGIN_PATTERN, message = "a pattern of origins such as https://*.shop.example") String> allowedOriginPatterns,
-
+        List<@Pattern(regexp = ORIGIN_PATTERN, message = "a pattern of origins such as https://*.shop.example") String>
+                allowedOriginPatterns,
 
         @DefaultValue({"GET", "HEAD", "POST"}) @Size(max = 100)
         List<@Pattern(regexp = TOKEN, message = "the name of a method, or *") String> allowedMethods,

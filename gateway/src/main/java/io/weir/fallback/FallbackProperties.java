@@ -28,9 +28,21 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
 public record FallbackProperties(
         @Nullable String backend,
         @DefaultValue("200") @Min(200) @Max(599) int status,
-        @DefaultValue("application/json") @Pattern(regexp = RouteAnswerProperties.FIELD_VALUE, message = RouteAnswerProperties.FIELD_VALUE_EXPECTED) String contentType,
+
+        @DefaultValue("application/json")
+        @Pattern(regexp = RouteAnswerProperties.FIELD_VALUE, message = RouteAnswerProperties.FIELD_VALUE_EXPECTED)
+        String contentType,
+
         @DefaultValue("") @Size(max = 65_536) String body,
-        @DefaultValue Map<String, @Pattern(regexp = RouteAnswerProperties.FIELD_VALUE, message = RouteAnswerProperties.FIELD_VALUE_EXPECTED) String> headers,
+
+        @DefaultValue
+        Map<
+                        String,
+                        @Pattern(
+                                regexp = RouteAnswerProperties.FIELD_VALUE,
+                                message = RouteAnswerProperties.FIELD_VALUE_EXPECTED)
+                        String>
+                headers,
 
         @DefaultValue({
             "circuit-open",

@@ -18,7 +18,10 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  */
 public record RouteAnswerProperties(
         @DefaultValue("503") @Min(200) @Max(599) int status,
-        @DefaultValue("text/plain; charset=utf-8") @Pattern(regexp = FIELD_VALUE, message = FIELD_VALUE_EXPECTED) String contentType,
+
+        @DefaultValue("text/plain; charset=utf-8") @Pattern(regexp = FIELD_VALUE, message = FIELD_VALUE_EXPECTED)
+        String contentType,
+
         @DefaultValue("") @Size(max = 65_536) String body,
         @DefaultValue Map<String, @Pattern(regexp = FIELD_VALUE, message = FIELD_VALUE_EXPECTED) String> headers) {
 

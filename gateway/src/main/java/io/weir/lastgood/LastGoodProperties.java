@@ -32,7 +32,10 @@ public record LastGoodProperties(
         Duration maxAge,
 
         @DefaultValue("64KB") @Min(1 << 10) @Max(8 << 20) DataSize maxAnswer,
-        @DefaultValue @Size(max = 16) List<@Pattern(regexp = "[!#$%&'*+.^_`|~0-9A-Za-z-]+", message = "the name of a header field") String> keyHeaders) {
+
+        @DefaultValue @Size(max = 16)
+        List<@Pattern(regexp = "[!#$%&'*+.^_`|~0-9A-Za-z-]+", message = "the name of a header field") String>
+                keyHeaders) {
 
     /** Writes the names in lower case. */
     public LastGoodProperties {

@@ -109,7 +109,8 @@ final class CertificatesCheck {
                 .map(RawTree::name)
                 .toList();
         if (!isUnresolved(setting) && !names.contains(text(setting))) {
-            problems.accept(setting.problem(setting.text(), BackendsCheck.UNKNOWN_BUNDLE, PropertyNames.nearest(text(setting), names)));
+            problems.accept(setting.problem(
+                    setting.text(), BackendsCheck.UNKNOWN_BUNDLE, PropertyNames.nearest(text(setting), names)));
         }
     }
 

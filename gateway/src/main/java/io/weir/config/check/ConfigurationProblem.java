@@ -54,8 +54,7 @@ public record ConfigurationProblem(
      * A value with a placeholder that cannot be resolved. Names only the placeholder, because the value may
      * be secret.
      */
-    static ConfigurationProblem unresolved(
-            Place place, String text, IllegalArgumentException unresolved) {
+    static ConfigurationProblem unresolved(Place place, String text, IllegalArgumentException unresolved) {
         String which = unresolved instanceof PlaceholderResolutionException one
                 ? PLACEHOLDER + ' ' + one.getPlaceholder()
                 : PLACEHOLDER;
@@ -83,8 +82,8 @@ public record ConfigurationProblem(
     /** A text without control characters, which could hide or forge lines in a terminal. */
     static String escaped(String text) {
         return CONTROL.matcher(text)
-                .replaceAll(character -> "\\\\u%04x"
-                        .formatted((int) character.group().charAt(0)));
+                .replaceAll(character ->
+                        "\\\\u%04x".formatted((int) character.group().charAt(0)));
     }
 
     /**

@@ -46,9 +46,10 @@ public final class ConfigurationReader implements Supplier<ConfigurationSnapshot
         List<ConfigurationProblem> unreadable = NamedFiles.locations(running)
                 .filter(location -> !NamedFiles.isOptional(location))
                 .map(NamedFiles::toPath)
-                .flatMap(file -> Optional.ofNullable(NamedFiles.unreadable(file))
-                        .map(why -> NamedFiles.problem(file, why))
-                        .stream())
+                .flatMap(file ->
+                        Optional.ofNullable(NamedFiles.unreadable(file))
+                                .map(why -> NamedFiles.problem(file, why))
+                                .stream())
                 .toList();
         if (!unreadable.isEmpty()) {
             return new ConfigurationSnapshot(ConfigurationSources.of(running), unreadable);

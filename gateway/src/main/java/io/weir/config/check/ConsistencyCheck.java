@@ -202,7 +202,9 @@ final class ConsistencyCheck {
             report(key, "also weir.edge.trusted-proxies, since the field is used only from trusted proxies");
         }
         if (part.startsWith(TenantKey.CLAIM) && routes.stream().noneMatch(route -> bringsTokens(route, name))) {
-            report(key, "also authentication.issuers of a route to " + name + ", since only a verified token has claims");
+            report(
+                    key,
+                    "also authentication.issuers of a route to " + name + ", since only a verified token has claims");
         }
     }
 
@@ -228,8 +230,8 @@ final class ConsistencyCheck {
     }
 
     private void checkBreaker(Section<CircuitBreakerProperties> breaker) {
-        Entry minimum = breaker.explicit(CircuitBreakerProperties::minimumNumberOfCalls)
-                .orElse(null);
+        Entry minimum =
+                breaker.explicit(CircuitBreakerProperties::minimumNumberOfCalls).orElse(null);
         if (minimum == null
                 || breaker.value(CircuitBreakerProperties::slidingWindowType).orElse(null)
                         != SlidingWindowType.COUNT_BASED) {
@@ -309,8 +311,8 @@ final class ConsistencyCheck {
             if (name.equals(routesBackend)) {
                 report(backend, "another backend than the route's own");
             } else if (!backends.contains(name)) {
-                problems.accept(backend.problem(
-                        backend.text(), "unknown backend", PropertyNames.nearest(name, backends)));
+                problems.accept(
+                        backend.problem(backend.text(), "unknown backend", PropertyNames.nearest(name, backends)));
             }
             Stream.of(
                             fallback.explicit(FallbackProperties::status),
@@ -354,15 +356,17 @@ final class ConsistencyCheck {
         if (list.value() instanceof List<?> reasons) {
             WITHOUT_FALLBACK.stream()
                     .filter(reasons::contains)
-                    .forEach(reason -> problems.accept(list.problem(reason.word(), "no fallback is possible for this reason")));
+                    .forEach(reason ->
+                            problems.accept(list.problem(reason.word(), "no fallback is possible for this reason")));
         }
     }
 
     /** Reports an explicit value that exceeds a limit; the limit may be a default. */
     private void atMost(Optional<Entry> explicit, Optional<Entry> limit, String limitName) {
-        explicit.filter(entry -> !isDerived(entry.value())).ifPresent(entry -> limit.map(Entry::value)
-                .filter(most -> compare(entry.value(), most) > 0)
-                .ifPresent(most -> report(entry, "at most " + limitName + ", " + displayText(most))));
+        explicit.filter(entry -> !isDerived(entry.value()))
+                .ifPresent(entry -> limit.map(Entry::value)
+                        .filter(most -> compare(entry.value(), most) > 0)
+                        .ifPresent(most -> report(entry, "at most " + limitName + ", " + displayText(most))));
     }
 
     private static boolean isDerived(Object value) {

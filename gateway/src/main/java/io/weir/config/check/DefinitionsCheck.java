@@ -242,7 +242,8 @@ final class DefinitionsCheck {
     private Optional<Definition> bindExpanded(RawTree node) {
         node.children()
                 .filter(child -> !PROPERTIES.contains(child.name()))
-                .forEach(child -> problems.accept(child.problem(null, "unknown property", PropertyNames.nearest(child.name(), PROPERTIES))));
+                .forEach(child -> problems.accept(
+                        child.problem(null, "unknown property", PropertyNames.nearest(child.name(), PROPERTIES))));
         FilterDefinition bound = binder.bind(
                         ConfigurationPropertyName.adapt(node.path(), '.'), Bindable.of(FilterDefinition.class))
                 .orElseGet(FilterDefinition::new);

@@ -63,7 +63,10 @@ final class GatewayCheck {
     private final Consumer<ConfigurationProblem> problems;
 
     GatewayCheck(
-            Environment environment, RawTree root, Section<WeirProperties> weir, Consumer<ConfigurationProblem> problems) {
+            Environment environment,
+            RawTree root,
+            Section<WeirProperties> weir,
+            Consumer<ConfigurationProblem> problems) {
         this.environment = environment;
         this.root = root;
         this.weir = weir;
@@ -100,8 +103,7 @@ final class GatewayCheck {
                 .flatMap(RawTree::leaves)
                 .flatMap(leaf -> RawTree.effective(List.of(leaf)).stream())
                 .filter(setting -> unresolved(setting).isEmpty() && !isLogLevel(setting))
-                .forEach(setting -> problems.accept(
-                        setting.expected(LOG_LEVELS)));
+                .forEach(setting -> problems.accept(setting.expected(LOG_LEVELS)));
     }
 
     private boolean isLogLevel(Setting setting) {
@@ -145,7 +147,8 @@ final class GatewayCheck {
             try {
                 Duration period = DurationStyle.detectAndParse(environment.resolvePlaceholders(setting.text()));
                 if (period.compareTo(ReloadProperties.MIN_CERTIFICATE_PERIOD) < 0) {
-                    problems.accept(setting.expected("at least " + ReloadProperties.MIN_CERTIFICATE_PERIOD.toMillis() + "ms"));
+                    problems.accept(
+                            setting.expected("at least " + ReloadProperties.MIN_CERTIFICATE_PERIOD.toMillis() + "ms"));
                 }
             } catch (IllegalArgumentException e) {
                 // Reported by check() or by Spring Boot.
@@ -200,7 +203,8 @@ final class GatewayCheck {
         Map<Object, Entry> byValue = new HashMap<>();
         for (Entry token : tokens) {
             if (!canBeSent(String.valueOf(token.value()))) {
-                problems.accept(token.expected("a text without control characters, and without white space at its ends"));
+                problems.accept(
+                        token.expected("a text without control characters, and without white space at its ends"));
             }
             Entry same = byValue.putIfAbsent(token.value(), token);
             if (same != null) {

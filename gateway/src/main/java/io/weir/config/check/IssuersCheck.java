@@ -66,7 +66,8 @@ final class IssuersCheck {
                 .explicit(AuthenticationProperties::identityHeader)
                 .filter(entry -> isUsed(String.valueOf(entry.value()).toLowerCase(Locale.ROOT)))
                 .ifPresent(entry -> report(entry, "a field that has no other meaning"));
-        Set<String> issuers = authentication.names(AuthenticationProperties::issuers).keySet();
+        Set<String> issuers =
+                authentication.names(AuthenticationProperties::issuers).keySet();
         authentication.each(AuthenticationProperties::issuers).forEach(issuer -> checkIssuer(issuer.getValue()));
         weir.each(WeirProperties::routes).map(Map.Entry::getValue).forEach(route -> {
             checkRoute(route.in(RouteProperties::authentication), issuers);
@@ -80,8 +81,8 @@ final class IssuersCheck {
                         route.in(RouteProperties::rateLimit).explicit(RateLimitProperties::key),
                         route.in(RouteProperties::maxConcurrentPerKey).explicit(MaxConcurrentPerKeyProperties::key))
                 .flatMap(Optional::stream)
-                .filter(key -> String.valueOf(key.value()).startsWith(RateLimitProperties.CLAIM)
-                        && !requiresToken(route))
+                .filter(key ->
+                        String.valueOf(key.value()).startsWith(RateLimitProperties.CLAIM) && !requiresToken(route))
                 .forEach(key -> report(
                         key,
                         "also " + route.path() + ".authentication.issuers, since only a verified token has claims"));
@@ -138,11 +139,13 @@ final class IssuersCheck {
         for (Object one : names) {
             String name = String.valueOf(one);
             if (!issuers.contains(name)) {
-                problems.accept(named.problem(name, "unknown issuer; expected: a name of " + ISSUERS, PropertyNames.nearest(name, issuers)));
+                problems.accept(named.problem(
+                        name, "unknown issuer; expected: a name of " + ISSUERS, PropertyNames.nearest(name, issuers)));
             }
         }
-        Entry certificate =
-                authentication.get(RouteAuthenticationProperties::clientCertificate).orElse(null);
+        Entry certificate = authentication
+                .get(RouteAuthenticationProperties::clientCertificate)
+                .orElse(null);
         boolean needsCertificate = certificate != null && Boolean.TRUE.equals(certificate.value());
         if (names.isEmpty()) {
             if (!needsCertificate) {

@@ -33,9 +33,11 @@ final class NetworksCheck {
     /** Checks all lists of networks. */
     void check() {
         checkList(weir.in(WeirProperties::edge), EdgeProperties::trustedProxies);
-        RawTree.find(RawTree.at(root, "weir.routes").stream()
-                        .flatMap(RawTree::children)
-                        .toList(), "access")
+        RawTree.find(
+                        RawTree.at(root, "weir.routes").stream()
+                                .flatMap(RawTree::children)
+                                .toList(),
+                        "access")
                 .forEach(this::checkAccess);
         weir.each(WeirProperties::routes).forEach(route -> {
             Section<AccessProperties> access = route.getValue().in(RouteProperties::access);
@@ -51,7 +53,9 @@ final class NetworksCheck {
 
     /** Whether any proxy is trusted. */
     static boolean hasTrustedProxies(Section<WeirProperties> weir) {
-        return !weir.in(WeirProperties::edge).list(EdgeProperties::trustedProxies).isEmpty();
+        return !weir.in(WeirProperties::edge)
+                .list(EdgeProperties::trustedProxies)
+                .isEmpty();
     }
 
     /** A group whose properties are all commented out would be ignored, and the route open to everybody. */
@@ -62,8 +66,9 @@ final class NetworksCheck {
     }
 
     private <R extends Record> void checkList(Section<R> owner, Component<R, List<String>> list) {
-        owner.explicit(list).ifPresent(entry -> owner.list(list)
-                .forEach(network -> checkNetwork(entry, owner.pathOf(list), network)));
+        owner.explicit(list)
+                .ifPresent(
+                        entry -> owner.list(list).forEach(network -> checkNetwork(entry, owner.pathOf(list), network)));
     }
 
     private void checkNetwork(Entry list, String path, String network) {
@@ -78,8 +83,7 @@ final class NetworksCheck {
                     .orElse(list);
             String message = String.valueOf(e.getMessage());
             Matcher sentence = SENTENCE.matcher(message);
-            problems.accept(
-                    place.problem(network, sentence.matches() ? String.valueOf(sentence.group(2)) : message));
+            problems.accept(place.problem(network, sentence.matches() ? String.valueOf(sentence.group(2)) : message));
         }
     }
 }

@@ -77,7 +77,8 @@ final class PropertiesCheck {
         for (RawTree node : nodes) {
             node.settings().stream()
                     .filter(setting -> !setting.text().isEmpty())
-                    .forEach(setting -> problems.accept(setting.expected("properties: " + String.join(", ", group.names()))));
+                    .forEach(setting ->
+                            problems.accept(setting.expected("properties: " + String.join(", ", group.names()))));
             node.children().filter(child -> !isKnown(child, group)).forEach(child -> reportUnknown(child, group));
         }
         for (Property property : group.properties()) {
@@ -105,8 +106,7 @@ final class PropertiesCheck {
                     .findFirst()
                     .orElse(null);
         }
-        @Nullable
-        String value = child.value();
+        @Nullable String value = child.value();
         String why = "unknown property";
         if (child.isIndex()) {
             why = "expected: properties, not a list";
@@ -206,7 +206,8 @@ final class PropertiesCheck {
                 .filter(element ->
                         !element.isIndex() || element.children().findAny().isPresent())
                 .filter(element -> !element.isEnvironmentOnly())
-                .forEach(element -> problems.accept(element.expected("a list of values, each " + list.element().expected().typeAndRange())));
+                .forEach(element -> problems.accept(element.expected(
+                        "a list of values, each " + list.element().expected().typeAndRange())));
         int first = elements.stream()
                 .flatMap(element -> element.settings().stream())
                 .mapToInt(Setting::precedence)
@@ -282,7 +283,8 @@ final class PropertiesCheck {
                 .flatMap(RawTree::children)
                 .filter(child -> !child.isEnvironmentOnly())
                 .limit(1)
-                .forEach(child -> problems.accept(child.expected(child.value(), "a single value, " + value.expected().typeAndRange())));
+                .forEach(child -> problems.accept(child.expected(
+                        child.value(), "a single value, " + value.expected().typeAndRange())));
     }
 
     /** Reports two spellings of one property in one file, because their precedence would be arbitrary. */
@@ -324,8 +326,11 @@ final class PropertiesCheck {
             }
         }
         List<String> words = value.expected().choices();
-        problems.accept(setting.problem(empty ? null : displayText(text, resolved), (empty ? "empty; expected: " : isDurationWithoutUnit(value, resolved) ? NEEDS_UNIT : "expected: ")
-                        + value.expected().typeAndRange(), empty ? null : PropertyNames.nearest(resolved, words)));
+        problems.accept(setting.problem(
+                empty ? null : displayText(text, resolved),
+                (empty ? "empty; expected: " : isDurationWithoutUnit(value, resolved) ? NEEDS_UNIT : "expected: ")
+                        + value.expected().typeAndRange(),
+                empty ? null : PropertyNames.nearest(resolved, words)));
         return Optional.empty();
     }
 
@@ -335,7 +340,9 @@ final class PropertiesCheck {
                 .isEmpty()) {
             return true;
         }
-        problems.accept(setting.expected(displayText(text, environment.resolvePlaceholders(text)), schema.expected().rangeOrType()));
+        problems.accept(setting.expected(
+                displayText(text, environment.resolvePlaceholders(text)),
+                schema.expected().rangeOrType()));
         return false;
     }
 

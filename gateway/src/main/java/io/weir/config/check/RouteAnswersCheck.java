@@ -39,8 +39,8 @@ final class RouteAnswersCheck {
             RawTree.find(List.of(route), "last-good").stream()
                     .filter(group -> properties.value(RouteProperties::mode).orElse(Mode.REQUEST) == Mode.STREAM)
                     .findFirst()
-                    .ifPresent(lastGood -> problems.accept(
-                            lastGood.expected("mode: request, since streams have no whole answers")));
+                    .ifPresent(lastGood ->
+                            problems.accept(lastGood.expected("mode: request, since streams have no whole answers")));
         });
     }
 
@@ -77,8 +77,7 @@ final class RouteAnswersCheck {
             problems.accept(cors.expected("allowed-origins or allowed-origin-patterns"));
         }
         if (!RawTree.at(root, GLOBAL_CORS + ".cors-configurations").isEmpty()) {
-            problems.accept(
-                    cors.problem("not together with " + GLOBAL_CORS));
+            problems.accept(cors.problem("not together with " + GLOBAL_CORS));
         }
         properties
                 .explicit(CorsProperties::allowCredentials)

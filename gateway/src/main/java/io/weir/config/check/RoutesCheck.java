@@ -149,7 +149,8 @@ final class RoutesCheck {
                 .ifPresent(entry -> filters.stream()
                         .map(filter -> filter.definition().name())
                         .filter(PATH_FILTERS::contains)
-                        .forEach(name -> problems.accept(entry.expected("false, because the filter " + name + " changes the path"))));
+                        .forEach(name -> problems.accept(
+                                entry.expected("false, because the filter " + name + " changes the path"))));
     }
 
     private void reportOtherPrefix(RawTree root, String prefix) {
@@ -166,8 +167,7 @@ final class RoutesCheck {
                 && !PropertyNames.uniform(nearest).equals(PropertyNames.uniform(child.name()))
                 && PropertyNames.editDistance(PropertyNames.uniform(nearest), PropertyNames.uniform(child.name()))
                         <= MAX_MISSPELLING_DISTANCE) {
-            problems.accept(
-                    child.problem(null, "unknown property", nearest));
+            problems.accept(child.problem(null, "unknown property", nearest));
         }
     }
 
@@ -183,12 +183,8 @@ final class RoutesCheck {
         for (RawTree node : nodes) {
             node.settings().stream()
                     .filter(setting -> !setting.text().isEmpty())
-                    .forEach(setting -> problems.accept(
-                            setting.expected(A_LIST)));
-            node.children()
-                    .filter(child -> !child.isIndex())
-                    .forEach(child -> problems.accept(
-                            child.expected(A_LIST)));
+                    .forEach(setting -> problems.accept(setting.expected(A_LIST)));
+            node.children().filter(child -> !child.isIndex()).forEach(child -> problems.accept(child.expected(A_LIST)));
         }
         return nodes.stream()
                 .flatMap(RawTree::children)
@@ -204,7 +200,8 @@ final class RoutesCheck {
         }
         node.children()
                 .filter(child -> PROPERTIES.stream().noneMatch(name -> isNamed(child, name)))
-                .forEach(child -> problems.accept(child.problem(child.value(), "unknown property", PropertyNames.nearest(child.name(), PROPERTIES))));
+                .forEach(child -> problems.accept(child.problem(
+                        child.value(), "unknown property", PropertyNames.nearest(child.name(), PROPERTIES))));
         @Nullable String id = checkId(node);
         @Nullable String backend = checkUri(node);
         routes.add(new Route(id, backend, node.path(), node.location()));
@@ -291,7 +288,8 @@ final class RoutesCheck {
                 String equivalent = "connect-timeout".equals(timeout)
                         ? "weir.backends." + backend + ".connection.connect-timeout"
                         : "weir.routes." + id + ".deadline or weir.backends." + backend + ".deadline";
-                problems.accept(metadata.problem(metadata.value(), "without effect on a backend:// route; use " + equivalent));
+                problems.accept(
+                        metadata.problem(metadata.value(), "without effect on a backend:// route; use " + equivalent));
             }
         }
     }
@@ -331,7 +329,8 @@ final class RoutesCheck {
         String name = uri.getHost() != null ? uri.getHost() : authority;
         Set<String> backends = weir.names(WeirProperties::backends).keySet();
         if (!text.equals(prefix + name)) {
-            problems.accept(setting.expected(text, prefix + "<name>; a port belongs to weir.backends.<name>.uri, a path to filters"));
+            problems.accept(setting.expected(
+                    text, prefix + "<name>; a port belongs to weir.backends.<name>.uri, a path to filters"));
         } else if (!backends.contains(name)) {
             @Nullable String nearest = PropertyNames.nearest(name, backends);
             problems.accept(setting.problem(text, "unknown backend", nearest == null ? null : prefix + nearest));

@@ -63,8 +63,7 @@ record Section<R extends Record>(ValidValues values, String path) {
     /** The configured values in a map of single values. */
     Stream<Entry> entries(Component<R, ? extends Map<String, ?>> component) {
         String map = pathOf(component);
-        return values.names(map).keySet().stream()
-                .flatMap(name -> values.get(map + '.' + name).stream());
+        return values.names(map).keySet().stream().flatMap(name -> values.get(map + '.' + name).stream());
     }
 
     /** The values of a list or set; empty if it is invalid, or not configured and without default. */

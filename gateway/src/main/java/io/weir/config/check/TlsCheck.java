@@ -35,7 +35,11 @@ final class TlsCheck {
     private final Section<WeirProperties> weir;
     private final Consumer<ConfigurationProblem> problems;
 
-    TlsCheck(Environment environment, RawTree root, Section<WeirProperties> weir, Consumer<ConfigurationProblem> problems) {
+    TlsCheck(
+            Environment environment,
+            RawTree root,
+            Section<WeirProperties> weir,
+            Consumer<ConfigurationProblem> problems) {
         this.environment = environment;
         this.root = root;
         this.weir = weir;
@@ -51,8 +55,7 @@ final class TlsCheck {
         if (port == null) {
             edge.explicit(EdgeProperties::redirectToPort)
                     .ifPresent(entry -> report(
-                            entry,
-                            "also " + edge.pathOf(EdgeProperties::redirectPort) + ", the port that redirects"));
+                            entry, "also " + edge.pathOf(EdgeProperties::redirectPort) + ", the port that redirects"));
         } else {
             checkRedirect(port);
         }
@@ -106,7 +109,8 @@ final class TlsCheck {
         if (!HOST_NAME.matcher(name).matches()) {
             boolean isUpperCase =
                     HOST_NAME.matcher(name.toLowerCase(Locale.ROOT)).matches();
-            problems.accept(setting.expected(isUpperCase
+            problems.accept(setting.expected(
+                    isUpperCase
                             ? "lower case, as in a handshake"
                             : "the name of one host, without a wildcard or port"));
         }

@@ -22,8 +22,7 @@ final class ValidValues {
             Object value,
             SourceLocation location,
             String path,
-            @Nullable String text)
-            implements Place {
+            @Nullable String text) implements Place {
 
         boolean isExplicit() {
             return text != null;

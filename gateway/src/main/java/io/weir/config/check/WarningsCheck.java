@@ -60,8 +60,8 @@ final class WarningsCheck {
                         .ifPresent(used::add));
         weir.names(WeirProperties::backends).forEach((name, location) -> {
             if (!used.contains(name)) {
-                warnings.add(
-                        ConfigurationProblem.of(location, weir.in(WeirProperties::backends, name).path(), null, "no route uses this backend"));
+                warnings.add(ConfigurationProblem.of(
+                        location, weir.in(WeirProperties::backends, name).path(), null, "no route uses this backend"));
             }
         });
     }
@@ -69,8 +69,9 @@ final class WarningsCheck {
     private void warnHiddenRoutes(List<Route> routes, List<RouteDefinition> definitions) {
         // Once for each route, since each route is compared with each other one.
         List<List<List<String>>> patterns = definitions.stream()
-                .map(route ->
-                        route.getPredicates().stream().map(WarningsCheck::patterns).toList())
+                .map(route -> route.getPredicates().stream()
+                        .map(WarningsCheck::patterns)
+                        .toList())
                 .toList();
         for (int later = 1; later < routes.size(); later++) {
             for (int earlier = 0; earlier < later; earlier++) {

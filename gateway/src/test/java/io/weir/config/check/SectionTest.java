@@ -33,8 +33,7 @@ class SectionTest {
 
     @Test
     void distinguishesConfiguredValuesFromDefaults() {
-        values.put(
-                "weir.backends.orders.deadline", new Entry(Duration.ofSeconds(2), LINE, backend.path(), null));
+        values.put("weir.backends.orders.deadline", new Entry(Duration.ofSeconds(2), LINE, backend.path(), null));
         values.put("weir.backends.orders.max-streams", new Entry(3, LINE, backend.path(), "3"));
 
         assertThat(backend.value(BackendProperties::deadline)).hasValue(Duration.ofSeconds(2));
@@ -52,7 +51,8 @@ class SectionTest {
                 "weir.routes.a.b.fallback.reasons",
                 new Entry(List.of(Reason.CIRCUIT_OPEN), LINE, fallback.path(), "circuit-open"));
 
-        assertThat(weir.each(WeirProperties::routes).map(route -> route.getValue().path()))
+        assertThat(weir.each(WeirProperties::routes)
+                        .map(route -> route.getValue().path()))
                 .containsExactly("weir.routes.a.b");
         assertThat(fallback.list(FallbackProperties::reasons)).containsExactly(Reason.CIRCUIT_OPEN);
     }
