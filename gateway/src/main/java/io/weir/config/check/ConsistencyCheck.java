@@ -336,7 +336,7 @@ final class ConsistencyCheck {
                                 report(entry, "nothing, since an answer with status " + code + " has no body")));
     }
 
-    /** Checks the names of fields of an answer that the configuration contains: of a fallback, or of a route. */
+    /** Checks the names of fields of a configured answer: of a fallback, or of a route. */
     private <R extends Record> void checkHeaders(Section<R> answer, Component<R, Map<String, String>> headers) {
         String group = answer.path().substring(answer.path().lastIndexOf('.') + 1);
         answer.names(headers).forEach((header, location) -> {
