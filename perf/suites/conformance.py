@@ -65,6 +65,7 @@ spring.cloud.gateway.server.webflux.routes:
 weir:
   access-log.enabled: false
   drain: {{ delay: 0s, timeout: 2s }}
+  warm-up: {{ max-duration: 0s }}
   edge: {{ max-websocket-frame-size: 16MB }}
   overload: {{ target-event-loop-delay: 1m, max-event-loop-delay: 1m }}
   backends:

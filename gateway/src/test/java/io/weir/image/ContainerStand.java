@@ -48,6 +48,8 @@ final class ContainerStand implements AutoCloseable {
 
     private static final Duration HEALTH_INTERVAL = Duration.ofSeconds(2);
 
+    static final String WARM_UP = "WEIR_WARM_UP_MAX_DURATION";
+
     private static final String PASSWORD = "not-a-secret";
     private static final HttpClient http =
             HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
@@ -85,11 +87,12 @@ final class ContainerStand implements AutoCloseable {
                 .waitingFor(new Healthy());
     }
 
-    /** A gateway with a configuration, with a network name. */
+    /** A gateway with a configuration, with a network name. It does not warm up. */
     static GenericContainer<?> gateway(String name, Path configuration) throws IOException {
         readable(configuration);
         return restricted(new GenericContainer<>("weir-gateway:latest"))
                 .withNetworkAliases(name)
+                .withEnv(WARM_UP, "0s")
                 .withFileSystemBind(configuration.toString(), "/etc/weir/weir.yml", BindMode.READ_ONLY)
                 .withExposedPorts(SERVICE, GATEWAY_MANAGEMENT)
                 .waitingFor(new Healthy());

@@ -83,7 +83,7 @@ class ImageIT {
         stand.database();
         mvc = ContainerStand.simulator("mvc-jdbc");
         configuration = Files.writeString(directory.resolve("weir.yml"), CONFIGURATION);
-        gateway = ContainerStand.gateway("gateway", configuration);
+        gateway = ContainerStand.gateway("gateway", configuration).withEnv(ContainerStand.WARM_UP, "20s");
         stand.start(mvc, ContainerStand.simulator("webflux-r2dbc"), gateway);
         // The first calls of a cold JVM may be slow on a busy machine; fast ones replace them in the windows
         // of the breakers.
