@@ -389,6 +389,8 @@ final class Knee {
 
     private void learn(double now, double windowRate, double latency) {
         if (target.learn(now, windowRate, latency, growth.isOnTrial())) {
+            // What the last growth brought cannot be told any more: the limit was not in use meanwhile.
+            growth.endTrial();
             growth.startSlowly();
             probes.wantAfterCalm(now);
         }

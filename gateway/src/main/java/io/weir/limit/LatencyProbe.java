@@ -14,6 +14,12 @@ final class LatencyProbe {
     private static final double HOLD_LATENCIES = 3;
     private static final int MIN_ENDS = 24;
 
+    /**
+     * The longest wait for half of the calls in flight to end, in times for which the lower limit holds. If
+     * it takes longer, calls of another kind hold the permits, and those that wait would be refused.
+     */
+    private static final double DRAIN_HOLDS = 1.5;
+
     /** The share of the lower limit that is in use on average if it is the bottleneck. */
     private static final double FULL = .75;
 
@@ -71,6 +77,7 @@ final class LatencyProbe {
      * @return whether the measurement is over
      */
     boolean ended(double now, Evidence evidence, int inFlight, double latency, double deadline) {
+        double hold = Math.max(MIN_HOLD, HOLD_LATENCIES * latency);
         if (phase == Phase.DRAINING) {
             if (inFlight - 1 < limit) {
                 phase = Phase.HOLDING;
@@ -83,7 +90,8 @@ final class LatencyProbe {
             }
             // If the backend answers nothing, its calls end by time-outs. A longer drain is a defect of the
             // samples.
-            return now - startedAt > 2 * deadline && stop();
+            double longest = evidence == Evidence.ANSWERED ? DRAIN_HOLDS * hold : 2 * deadline;
+            return now - startedAt > longest && stop();
         }
         callSeconds += inFlight * (now - lastChangeAt);
         lastChangeAt = now;
@@ -91,7 +99,6 @@ final class LatencyProbe {
         ends += answered ? 1 : 0;
         timeouts += evidence == Evidence.TIMED_OUT ? 1 : 0;
         double held = now - heldSince;
-        double hold = Math.max(MIN_HOLD, HOLD_LATENCIES * latency);
         boolean enough = held >= hold && (ends >= MIN_ENDS || held >= 3 * hold);
         return enough && stop();
     }

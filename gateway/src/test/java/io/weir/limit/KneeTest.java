@@ -109,6 +109,22 @@ class KneeTest extends KneeTests {
         assertThat(knee.rate()).isEqualTo(256, within(8.));
     }
 
+    /** Meanwhile the backend may have become another one. */
+    @Test
+    void growthOfSomeTimeAgoIsNotReverted() {
+        trust(16, LATENCY);
+        saturate(33, LATENCY);
+        assertThat(knee.wholeLimit()).isEqualTo(64);
+        calm(192, LATENCY);
+
+        for (int i = 0; i < 100 && knee.lastChange() == Change.GROWTH; i++) {
+            saturate(1, 4 * LATENCY);
+        }
+
+        assertThat(knee.changes(Change.GROWTH_REVERTED)).isZero();
+        assertThat(knee.wholeLimit()).isEqualTo(64);
+    }
+
     @ParameterizedTest
     @CsvSource({"296, GROWTH", "292, GROWTH_REVERTED"})
     void keepsGrowthThatBringsFifteenPercentMoreAnswers(int perSecond, Change expected) {

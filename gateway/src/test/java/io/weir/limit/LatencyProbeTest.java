@@ -59,12 +59,22 @@ class LatencyProbeTest {
         assertThat(probe.isRunning()).isTrue();
     }
 
+    /** Calls of another kind hold the permits; those that wait would be refused. */
+    @Test
+    void givesUpWithoutAResultIfHalfOfTheCallsTakeLongToEnd() {
+        assertIsGivenUpAfter(1.5 * HOLD, Evidence.ANSWERED);
+    }
+
     @Test
     void givesUpWithoutAResultIfTheCallsDoNotEndWithinTwoDeadlines() {
-        probe.start(now, LIMIT);
-        assertThat(end(2 * DEADLINE, Evidence.TIMED_OUT, 9, LATENCY)).isFalse();
+        assertIsGivenUpAfter(2 * DEADLINE, Evidence.TIMED_OUT);
+    }
 
-        assertThat(end(1 / 64., Evidence.TIMED_OUT, 8, LATENCY)).isTrue();
+    private void assertIsGivenUpAfter(double seconds, Evidence evidence) {
+        probe.start(now, LIMIT);
+        assertThat(end(seconds, evidence, 9, LATENCY)).isFalse();
+
+        assertThat(end(1 / 64., evidence, 8, LATENCY)).isTrue();
 
         assertThat(probe.isRunning()).isFalse();
         assertThat(probe.isUsable()).isFalse();
@@ -76,7 +86,7 @@ class LatencyProbeTest {
         measure(LIMIT, 1);
         assertThat(probe.isUsable()).isTrue();
         probe.start(now, LIMIT);
-        end(3 * DEADLINE, 9);
+        end(2 * HOLD, 9);
 
         assertThat(probe.isUsable()).isFalse();
     }

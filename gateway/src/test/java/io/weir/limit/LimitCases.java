@@ -152,9 +152,15 @@ final class LimitCases {
                 atMost("5 and 200 ms, 3:1, 1:3, 3:1, 1000/s: refused", mix(.2, 1_000), 0, 0, LimitCases::shareLost),
                 atLeast(
                         "60 of 100 calls/s take 1 s and not 20 ms: answered over 20 s",
-                        LimitCases::slowRoute,
+                        slowRoute(40, 60, 1),
                         1,
                         1,
+                        s -> answered(s, 1, 1)),
+                atLeast(
+                        "30 of 300 calls/s take 1.5 s and not 20 ms: answered over 20 s",
+                        slowRoute(270, 30, 1.5),
+                        .98,
+                        .98,
                         s -> answered(s, 1, 1)),
                 atMost(
                         "200 at once of 300 ms, beside 300/s of 10 ms: refused",
@@ -387,12 +393,17 @@ final class LimitCases {
     }
 
     /** The calls of one route become slower, those of another do not. */
-    private static Setup slowRoute() {
-        Setup setup = fifo(10_000, 1)
-                .phases(new Phase(10, 0), new Phase(20, 0), new Phase(2.5, 0))
-                .streams(new Stream(0, 30, 40, .02), new Stream(0, 10, 60, .02), new Stream(10, 30, 60, 1));
-        setup.deadline = 2;
-        return setup;
+    private static Supplier<Setup> slowRoute(double fastRate, double slowRate, double service) {
+        return () -> {
+            Setup setup = fifo(10_000, 1)
+                    .phases(new Phase(10, 0), new Phase(20, 0), new Phase(2.5, 0))
+                    .streams(
+                            new Stream(0, 30, fastRate, .02),
+                            new Stream(0, 10, slowRate, .02),
+                            new Stream(10, 30, slowRate, service));
+            setup.deadline = 2;
+            return setup;
+        };
     }
 
     private static Setup batch() {
