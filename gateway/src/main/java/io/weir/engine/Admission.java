@@ -2,6 +2,7 @@ package io.weir.engine;
 
 import io.weir.engine.Decision.Refuse;
 import io.weir.engine.Decision.Step;
+import io.weir.health.RouteHealth;
 import io.weir.limit.PauseAllowance;
 import io.weir.limit.Priority;
 import io.weir.limit.QueueingBulkhead;
@@ -58,8 +59,10 @@ final class Admission extends Waiter implements ExchangePhase, Runnable {
         this.backend = backend;
         this.retried = retried;
         ExchangeRecord record = exchange.record();
-        Priority own = record.priority();
-        this.rank = new QueueRank(record, backend, retried == null && !record.fellBack() ? own : own.lower());
+        RouteHealth route = record.routeHealth();
+        // The calls of other routes go first: those of a slow route would hold all permits.
+        boolean isLower = retried != null || record.fellBack() || (route != null && route.isSlow());
+        this.rank = new QueueRank(record, backend, isLower ? record.priority().lower() : record.priority());
         this.entry = new InstanceEntry(exchange, backend, retried != null);
         this.permits = new Permits(exchange, backend, entry);
     }
@@ -152,7 +155,7 @@ final class Admission extends Waiter implements ExchangePhase, Runnable {
         QueueingBulkhead bulkhead = backend.bulkhead();
         return bulkhead.isFull()
                 && bulkhead.queued() >= bulkhead.queueCapacity() + placesAfterPause(now)
-                && !LeftBehind.isScoutDue(backend, exchange.record().usualNanos(now), now);
+                && !LeftBehind.isScoutDue(backend, exchange.record(), now);
     }
 
     /** Places beyond the capacity of the queue, if there is one, for what came while the gateway paused. */
@@ -307,7 +310,7 @@ final class Admission extends Waiter implements ExchangePhase, Runnable {
         // The route's usual time was measured at the route's own backend, not at the fallback's.
         long usualNanos = record.fellBack() ? backend.serviceTime().uncongestedNanos() : record.usualNanos(now);
         long deadlineNanos = record.route().deadlineNanos();
-        long recoveryNanos = backend.health().role().recoveryNanos();
+        long recoveryNanos = Math.max(backend.health().role().recoveryNanos(), record.routeRecoveryNanos());
         return exchange.timer().leftNanos(now)
                 - Math.max(Math.min(usualNanos, deadlineNanos / 2), recoveryNanos < deadlineNanos ? recoveryNanos : 0);
     }

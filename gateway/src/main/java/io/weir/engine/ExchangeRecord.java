@@ -4,6 +4,7 @@ import io.netty.handler.codec.http.HttpHeaders;
 import io.weir.authentication.AuthenticationRule;
 import io.weir.authentication.VerifiedToken;
 import io.weir.faults.InjectedFault;
+import io.weir.health.RouteHealth;
 import io.weir.instance.Instance;
 import io.weir.instance.TriedInstances;
 import io.weir.limit.Priority;
@@ -124,6 +125,18 @@ public final class ExchangeRecord {
     /** The usual time of the route's calls; 0: unknown. */
     long usualNanos(long now) {
         return route.usualTime().nanos(now);
+    }
+
+    /** The health of the route; null: its backend has one route, or the exchange asks a fallback. */
+    @Nullable
+    RouteHealth routeHealth() {
+        return fellBack() ? null : route.health();
+    }
+
+    /** As {@link RouteHealth#recoveryNanos}; 0: there is none. */
+    long routeRecoveryNanos() {
+        RouteHealth health = routeHealth();
+        return health == null ? 0 : health.recoveryNanos();
     }
 
     /** The caller. */

@@ -76,7 +76,7 @@ final class HealthEvidence {
         this.limit = record.backend().limit();
         Route route = record.route();
         long usualNanos = record.usualNanos(now);
-        long recoveryNanos = generation == null ? 0 : generation.recoveryNanos();
+        long recoveryNanos = generation == null ? 0 : Math.max(generation.recoveryNanos(), record.routeRecoveryNanos());
         this.stallNanos = health.settings().stallNanos(route.deadlineNanos(), usualNanos, recoveryNanos);
         this.abandonedNanos = health.settings().abandonedNanos(usualNanos, recoveryNanos);
         this.dueAfterNanos = stallNanos;
@@ -117,7 +117,7 @@ final class HealthEvidence {
         if (!isAnswered) {
             isAnswered = true;
             if (routeBreaker != null) {
-                routeBreaker.answered(now);
+                routeBreaker.answered(sentAt, now);
             }
             if (!record.fellBack()) {
                 record.route().overdue().answered(now);

@@ -1,6 +1,7 @@
 package io.weir.engine;
 
 import io.github.resilience4j.circuitbreaker.CircuitBreaker.State;
+import io.weir.health.RouteHealth;
 import io.weir.limit.AnswerPace;
 import io.weir.limit.LimitInForce;
 import java.util.concurrent.TimeUnit;
@@ -17,7 +18,9 @@ import java.util.concurrent.TimeUnit;
  *
  * <p>While calls without an answer hold all permits, no later call is sent that could overtake them. Then a
  * <i>scout</i> goes to the backend from time to time: an ordinary call with a stream's permit in place of the
- * bulkhead's. A backend that swallowed its first calls, and has healed since, is found in this way.
+ * bulkhead's. A backend that swallowed its first calls, and has healed since, is found in this way. While one
+ * route of the backend is slow, its calls hold the permits for long; then the calls of other routes are
+ * scouts, too, up to half of the limit.
  *
  * <p>All these calls take at most half of the compartment: streams may need the other half.
  *
@@ -86,23 +89,29 @@ final class LeftBehind {
     /**
      * Whether a call may go to the backend although all permits are held. A fixed limit, an operator's, and
      * that of a backend that recovers are exact.
-     *
-     * @param usualNanos the usual time of the call's route; 0: unknown
      */
-    static boolean isScoutDue(Backend backend, long usualNanos, long now) {
+    static boolean isScoutDue(Backend backend, ExchangeRecord record, long now) {
         LimitInForce limit = backend.limit();
         return limit.isAdaptive()
-                && limit.pace().isScoutDue(usualNanos, now)
+                && (limit.pace().isScoutDue(record.usualNanos(now), now) || isBesideSlowRoute(backend, record))
                 && limit.operatorLimit() == LimitInForce.NONE
                 && backend.health().state() == State.CLOSED
                 && hasRoom(backend);
     }
 
-    /** Takes a stream's permit for a scout if one is due; the parameters are those of {@link #isScoutDue}. */
-    static boolean trySendScout(Backend backend, long usualNanos, long now) {
-        return isScoutDue(backend, usualNanos, now)
-                && backend.limit().pace().tryScout(usualNanos, now)
+    /** Takes a stream's permit for a scout if one is due. */
+    static boolean trySendScout(Backend backend, ExchangeRecord record, long now) {
+        return isScoutDue(backend, record, now)
+                && (isBesideSlowRoute(backend, record) || backend.limit().pace().tryScout(record.usualNanos(now), now))
                 && backend.streams().tryAcquire();
+    }
+
+    /** Half as many calls as the limit go to the backend beside those of a slow route, which hold it. */
+    private static boolean isBesideSlowRoute(Backend backend, ExchangeRecord record) {
+        RouteHealth route = record.routeHealth();
+        return route != null
+                && backend.streams().inUse() < backend.bulkhead().maxConcurrentCalls() / 2
+                && route.isBesideSlowOne();
     }
 
     /** Whether the compartment of streams has room for a call that is left behind, or a scout. */

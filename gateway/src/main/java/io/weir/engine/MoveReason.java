@@ -8,7 +8,7 @@ public enum MoveReason {
     HELD_UP,
     /** The backend has answered calls that it got much later. */
     LEFT_BEHIND,
-    /** No permit was free, and none of the calls that held them was answered. */
+    /** No permit was free, and none of the calls that held them was answered, or a slow route held many. */
     SCOUT;
 
     /** The word in metrics, such as {@code held-up}. */

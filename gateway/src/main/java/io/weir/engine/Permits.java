@@ -133,9 +133,7 @@ final class Permits {
             hold(now);
             return Step.ADMIT;
         }
-        if (mayBeScout
-                && !holdsStreamPermit
-                && LeftBehind.trySendScout(backend, exchange.record().usualNanos(now), now)) {
+        if (mayBeScout && !holdsStreamPermit && LeftBehind.trySendScout(backend, exchange.record(), now)) {
             call = CallPermit.MOVED;
             takeStreamPermit(MoveReason.SCOUT);
             return Step.ADMIT;

@@ -24,7 +24,7 @@ final class QueueRank {
         this.priority = priority;
     }
 
-    /** The call's class; one lower for a retry or a fallback. */
+    /** The call's class; one lower for a retry, a fallback, or a call of a slow route. */
     Priority priority() {
         return priority;
     }

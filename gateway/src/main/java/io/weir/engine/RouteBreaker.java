@@ -35,7 +35,7 @@ final class RouteBreaker {
      * backend.
      */
     static @Nullable RouteBreaker of(ExchangeRecord record) {
-        RouteHealth health = record.fellBack() ? null : record.route().health();
+        RouteHealth health = record.routeHealth();
         return health == null ? null : new RouteBreaker(health);
     }
 
@@ -91,8 +91,8 @@ final class RouteBreaker {
 
     // ---------------------------------------------------------------- evidence
 
-    void answered(long now) {
-        health.answered(sent, now);
+    void answered(long sentAt, long now) {
+        health.answered(sent, sentAt, now);
     }
 
     void succeeded(long backendNanos, int caller, long now) {

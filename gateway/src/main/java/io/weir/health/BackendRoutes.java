@@ -121,6 +121,15 @@ public final class BackendRoutes {
         return generation != null && generation.hasAnsweredSince(time);
     }
 
+    boolean hasSlowOne() {
+        for (RouteHealth one : members) {
+            if (one.isSlow()) {
+                return true;
+            }
+        }
+        return false;
+    }
+
     /** Whether an operator holds the state of the backend: then no route has one of its own. */
     boolean isForced() {
         return machine.present().isOperators();

@@ -46,6 +46,26 @@ public final class RouteHealth {
         return health;
     }
 
+    /** As {@link Generation#recoveryNanos}, of the route; 0 while it is open. */
+    public long recoveryNanos() {
+        Generation generation = health.generation();
+        return generation == null ? 0 : generation.recoveryNanos();
+    }
+
+    /**
+     * Whether the route is slow: it has stalled, and its answers still take as long as a stall. Each of its
+     * calls holds a permit for the time of many calls of other routes.
+     */
+    public boolean isSlow() {
+        long recoveryNanos = recoveryNanos();
+        return recoveryNanos > 0 && recoveryNanos >= health.settings().probeNanos(0);
+    }
+
+    /** Whether another route of the backend is slow, and this one is not. */
+    public boolean isBesideSlowOne() {
+        return !isSlow() && siblings.hasSlowOne();
+    }
+
     /** The detail of a refusal. */
     public String refusal() {
         return refusal;
@@ -72,8 +92,15 @@ public final class RouteHealth {
         return health.caps().enterBelowRamp(now);
     }
 
-    /** The backend has sent the final head of an answer to a call of the route. */
-    public void answered(@Nullable Generation generation, long now) {
+    /**
+     * The backend has sent the final head of an answer to a call of the route.
+     *
+     * @param sentAt the moment at which the call was sent
+     */
+    public void answered(@Nullable Generation generation, long sentAt, long now) {
+        if (generation != null) {
+            generation.answeredCallSentAt(sentAt, now);
+        }
         health.answered(generation, now);
     }
 

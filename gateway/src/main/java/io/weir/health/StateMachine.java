@@ -242,7 +242,7 @@ final class StateMachine {
             case CALLS -> {
                 if (isRoute && from.isStalled()) {
                     // No queue is in front of a route's ramp, so a route that was only slow would lose calls.
-                    transition(from, fresh(why));
+                    transition(from, fresh(new Generation(now, answerNanos), now, why));
                 } else {
                     transition(from, ramp(new Generation(now, answerNanos), from.relapses(), now, why));
                 }
@@ -277,7 +277,11 @@ final class StateMachine {
 
     Closed fresh(String why) {
         long now = nanoClock.getAsLong();
-        return new Closed(new Generation(now), window(), 0, 0, now, why);
+        return fresh(new Generation(now), now, why);
+    }
+
+    private Closed fresh(Generation generation, long now, String why) {
+        return new Closed(generation, window(), 0, 0, now, why);
     }
 
     CallWindow window() {

@@ -45,6 +45,9 @@
  * <ul>
  *   <li>A retry or fallback waits one class below its call: otherwise the retries of critical calls push out
  *       the first attempts of normal ones, and an overload feeds itself.
+ *   <li>A call of a slow route ({@link io.weir.health.RouteHealth#isSlow}) waits one class below its route's,
+ *       too: it would hold its permit for the time of many calls of other routes. A call of another route is
+ *       served soon in any case, and delays the slow one by little.
  *   <li>A call reads its tenant only if it has to wait. Where no call waits, nobody takes another's place.
  *   <li>The queue of a fixed limit still refuses newcomers in order of arrival. Only a call of a higher
  *       class, or with a tenant, takes a place there: of the newest call of the longest tenant of the lowest
@@ -114,7 +117,7 @@
  *       follows.
  *   <li><b>A probe is given up if half of the calls in flight take longer to end than 1.5 times that.</b>
  *       Longer calls hold the permits then, and no call gets one meanwhile. 30 of 300 calls/s take 1.5 s
- *       instead of 20 ms, deadline 2 s: answered over 20 s, .988 &rarr; .919.
+ *       instead of 20 ms, deadline 2 s: answered over 20 s, .988 &rarr; .940.
  *   <li><b>More calls at once that bring proportionally more answers show that nothing queues</b>, whatever
  *       the latency ({@link io.weir.limit.Ascent}). If all answers are slow, and fewer than before, and the
  *       first calls after the change were as slow as those sent behind them ({@link io.weir.limit.SlowRun}),

@@ -116,7 +116,7 @@ public enum BackendMeter implements Meters {
             counter("weir.calls.moved", "backend", "reason"),
             "Calls with a place in the compartment of streams instead of a permit: held-up by their callers;"
                     + " left-behind, since the backend answered calls that it got much later; scout, sent while it"
-                    + " answered none of those with permits."),
+                    + " answered none of those with permits, or while those of a slow route held the permits."),
     /** The breaker's state; exactly one of the series is 1. */
     BREAKER_STATE(
             gauge("weir.breaker.state", "backend", "state"),

@@ -514,7 +514,9 @@ final class InstancesSimulation {
         replica.probes++;
         boolean good = met == Fault.NONE || (met == Fault.SOME_ERRORS && random.nextDouble() >= FAILING_SHARE);
         if (good) {
-            schedule(replica.serviceNanos(now()), () -> probe.answered(now()));
+            long nanos = routeFaults.probeNanos(health, replica.serviceNanos(now()));
+            boolean isLate = nanos > probe.patienceNanos();
+            schedule(isLate ? probe.patienceNanos() : nanos, isLate ? probe::failed : () -> probe.answered(now()));
         } else {
             schedule(met == Fault.HANG ? probe.patienceNanos() : RESET_NANOS, probe::failed);
         }

@@ -11,6 +11,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 
 /** The routes of a simulated backend that are told apart, and the faults of single ones. */
 final class RouteFaults {
@@ -59,9 +60,15 @@ final class RouteFaults {
 
     /** What a probe meets: it is a copy of a call of the route that is open, if one is open alone. */
     Fault metByProbe(Health backend, Fault others) {
-        return backend.role().routes().notClosed().stream()
-                .map(route -> faults.getOrDefault(route.id(), others))
-                .findFirst()
-                .orElse(others);
+        return notClosed(backend).map(id -> faults.getOrDefault(id, others)).orElse(others);
+    }
+
+    /** The time until the answer to a probe, if that of other routes is this. */
+    long probeNanos(Health backend, long others) {
+        return notClosed(backend).map(services::get).map(Duration::toNanos).orElse(others);
+    }
+
+    private static Optional<String> notClosed(Health backend) {
+        return backend.role().routes().notClosed().stream().map(RouteHealth::id).findFirst();
     }
 }

@@ -396,7 +396,9 @@ final class TrafficSimulation {
         Fault met = routeFaults.metByProbe(health, fault);
         boolean good = met == Fault.NONE || (met == Fault.SOME_ERRORS && random.nextDouble() >= FAILING_SHARE);
         if (good) {
-            schedule(service.toNanos(), () -> probe.answered(now()));
+            long nanos = routeFaults.probeNanos(health, service.toNanos());
+            boolean isLate = nanos > probe.patienceNanos();
+            schedule(isLate ? probe.patienceNanos() : nanos, isLate ? probe::failed : () -> probe.answered(now()));
         } else if (met == Fault.ERRORS || met == Fault.SOME_ERRORS) {
             schedule(service.toNanos(), probe::failed);
         } else if (met == Fault.HANG) {

@@ -183,6 +183,31 @@ class RouteHealthTest {
     }
 
     @Test
+    void isSlowUntilFasterAnswersFollowTheOneThatEndedItsStall() {
+        Generation own = Objects.requireNonNull(bad.enter(orders.now));
+        long sentAt = orders.now;
+        orders.call(good, 1, true);
+        orders.now += 1_000 * RoutesFixture.MILLIS;
+        for (int i = 0; i < 5; i++) {
+            bad.stalled(own, sentAt, sentAt, sentAt - 1, orders.now);
+        }
+        assertThat(bad.recoveryNanos()).as("open").isZero();
+        orders.now = sentAt + 1_500 * RoutesFixture.MILLIS;
+        bad.succeeded(own, orders.now - sentAt, 1, orders.now);
+
+        assertThat(bad.recoveryNanos()).isEqualTo(1_500 * RoutesFixture.MILLIS);
+        assertThat(bad.isSlow()).isTrue();
+        assertThat(bad.isBesideSlowOne()).isFalse();
+        assertThat(good.isSlow()).isFalse();
+        assertThat(good.isBesideSlowOne()).isTrue();
+        for (int i = 0; i < 10; i++) {
+            assertThat(orders.call(bad, 1, true)).isTrue();
+        }
+        assertThat(bad.isSlow()).isFalse();
+        assertThat(good.isBesideSlowOne()).isFalse();
+    }
+
+    @Test
     void leavesAHangOfAllRoutesToTheBackend() {
         Generation backend = Objects.requireNonNull(orders.backend.enter(orders.now, true));
         Generation own = Objects.requireNonNull(bad.enter(orders.now));

@@ -54,7 +54,7 @@ final class RoutesFixture {
         backend.answered(generation, now);
         routes.record(route, caller, !isGood, now);
         if (route != null) {
-            route.answered(ofRoute, now);
+            route.answered(ofRoute, now, now);
         }
         end(route, ofRoute, generation, caller, isGood);
         generation.leave();
