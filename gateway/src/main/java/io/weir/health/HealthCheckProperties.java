@@ -18,9 +18,9 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param probe {@code path}: a GET; {@code grpc-health}: a call of gRPC's health service, which passes if the
  *     status is {@code SERVING}; needs {@code protocol: h2}; {@code tcp}: a connection, without TLS, which
  *     passes if it is accepted: it finds a dead process, and none that hangs.
- * @param path path of a check by GET; starts with {@code /}; default: none; required with {@code probe: path}.
- *     Choose a path that stays good under load: an instance that answers its check with 503 because it is
- *     busy leaves its calls to the others.
+ * @param path path of a check by GET; starts with {@code /}; default: none; required with
+ *     {@code probe: path}. Choose a path that stays good under load: an instance that answers its check with
+ *     503 because it is busy leaves its calls to the others.
  * @param grpcService the full name of the service that {@code grpc-health} asks for, such as
  *     {@code shop.Orders}; 1 to 120 characters; default: the whole server.
  * @param interval time between two checks of an instance, jittered by a tenth; 100ms to 10m. Each gateway

@@ -6,6 +6,7 @@ import io.netty.handler.codec.http.DefaultHttpHeaders;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpMethod;
 import io.weir.faults.ActiveFaults;
+import io.weir.health.CheckMode;
 import io.weir.health.HealthCheckProperties;
 import io.weir.health.HealthChecks;
 import io.weir.instance.Failures;
@@ -80,12 +81,7 @@ public final class HealthChecker {
                 nanoClock,
                 random,
                 InjectedProbe.checks(
-                        ProbeRequest.checksOverNetwork(properties.probe()),
-                        faults,
-                        backend,
-                        properties::isExpected,
-                        loop,
-                        nanoClock));
+                        overNetwork(properties.probe()), faults, backend, properties::isExpected, loop, nanoClock));
     }
 
     HealthChecker(
@@ -106,6 +102,18 @@ public final class HealthChecker {
         for (Instance instance : instances) {
             checks.add(new Check(checks.size(), instance));
         }
+    }
+
+    /** Sends health checks over the network. */
+    private static ProbeRequest.CheckSender overNetwork(CheckMode mode) {
+        if (mode == CheckMode.TCP) {
+            return (instance, request, outcome) -> TcpCheck.send(instance, outcome);
+        }
+        return (instance, request, outcome) -> {
+            ProbeCall call = new ProbeCall(instance, request, outcome);
+            call.send(() -> {});
+            return call::giveUp;
+        };
     }
 
     /** The event loop of the checks. */

@@ -3,7 +3,6 @@ package io.weir.probe;
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpMethod;
-import io.weir.health.CheckMode;
 import io.weir.health.Health;
 import io.weir.health.Probe;
 import io.weir.instance.Instance;
@@ -94,18 +93,6 @@ public record ProbeRequest(HttpMethod method, String target, HttpHeaders head, B
                             probe.patienceNanos(),
                             TimeUnit.NANOSECONDS);
             call.send(timeout::dispose);
-        };
-    }
-
-    /** Sends health checks over the network. */
-    static CheckSender checksOverNetwork(CheckMode mode) {
-        if (mode == CheckMode.TCP) {
-            return (instance, request, outcome) -> TcpCheck.send(instance, outcome);
-        }
-        return (instance, request, outcome) -> {
-            ProbeCall call = new ProbeCall(instance, request, outcome);
-            call.send(() -> {});
-            return call::giveUp;
         };
     }
 

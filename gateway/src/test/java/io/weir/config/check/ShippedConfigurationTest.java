@@ -81,8 +81,8 @@ class ShippedConfigurationTest {
 
         assertThat(check(all, SECRETS).problems())
                 // An SSL bundle is invalid for the clear-text backends of these files, and so are a second
-                // source of addresses, what another kind of health check needs, and a redirect to a gateway without
-                // TLS. Another machine has the certificates.
+                // source of addresses, what another kind of health check needs, and a redirect to a gateway
+                // without TLS. Another machine has the certificates.
                 .filteredOn(problem -> !problem.path().endsWith(".ssl-bundle")
                         && !problem.path().endsWith(".redirect-port")
                         && !problem.why().startsWith(ConfigurationProblem.NO_SUCH_FILE)
