@@ -69,7 +69,7 @@ class ExperimentsTest {
                         .filter(one -> !one.name().equals("chaos"))
                         .map(one -> "perf/run " + one.name())
                         .toList())
-                .contains("perf/conformance", "grid", "keep");
+                .contains("perf/conformance", "grid");
         assertThat(all.out()).containsPattern("\\d chaos --");
         String page = Files.readString(Path.of("README.md"));
         Matcher stated = Pattern.compile("\\| `(perf/[^`]+)` \\| [A-Z0-9]")
