@@ -4,12 +4,17 @@ import static io.weir.testing.Refusals.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
 import io.weir.authentication.TestIssuer;
 import io.weir.lastgood.LastGoodStore;
 import io.weir.outcome.Reason;
+import io.weir.testing.FreePort;
 import io.weir.testing.TestBackend;
 import io.weir.testing.TestCaller;
 import io.weir.testing.TestGateway;
+import io.weir.testing.TestServer;
+import io.weir.testing.TestTls;
 import io.weir.testing.TestWebSocket;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -30,8 +35,19 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.reactivestreams.Publisher;
+import reactor.core.Disposable;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+import reactor.core.publisher.Sinks;
+import reactor.netty.http.HttpProtocol;
+import reactor.netty.http.client.HttpClient;
+import reactor.netty.http.server.HttpServer;
+import reactor.netty.http.server.HttpServerRequest;
+import reactor.netty.http.server.HttpServerResponse;
 
 /** Each recipe starts as it stands, with the addresses of test backends, and does what its text says. */
 @Tag("full")
@@ -39,7 +55,10 @@ class RecipesIT {
 
     private static final Path PAGE = Path.of("../config/recipes.md");
     private static final Pattern RECIPE = Pattern.compile("(?ms)^## ([^\\n]+)$(?:(?!^## ).)*?^```yaml\\n(.*?)^```$");
-    private static final Pattern ADDRESS = Pattern.compile("http://([A-Za-z0-9.-]+):\\d+");
+    private static final Pattern ADDRESS = Pattern.compile("http://([A-Za-z0-9.-]+):(\\d+)");
+    /** The port of the backends that speak gRPC. */
+    private static final String GRPC = "50051";
+
     private static final int MANY = 400;
 
     /** What a recipe does; its gateway runs. */
@@ -53,6 +72,7 @@ class RecipesIT {
             Map.entry("Several instances with health checks", RecipesIT::severalInstances),
             Map.entry("Canary", RecipesIT::canary),
             Map.entry("WebSockets and server-sent events", RecipesIT::streams),
+            Map.entry("gRPC", RecipesIT::grpc),
             Map.entry("Large files", RecipesIT::largeFiles),
             Map.entry("Answers while the backend is down", RecipesIT::answersWhileDown),
             Map.entry("Maintenance", RecipesIT::maintenance),
@@ -61,11 +81,25 @@ class RecipesIT {
             Map.entry(
                     "Behind a load balancer",
                     test -> test.quotaOfEach("/1", "X-Forwarded-For: 203.0.113.1", "X-Forwarded-For: 203.0.113.2")),
-            Map.entry("An API for tokens of an identity provider", RecipesIT::tokens));
+            Map.entry("An API for tokens of an identity provider", RecipesIT::tokens),
+            Map.entry("TLS", RecipesIT::tls),
+            Map.entry("Helm, with TLS from a secret", RecipesIT::tls));
 
     private final Map<String, TestBackend> backends = new LinkedHashMap<>();
     /** The targets that each backend has got. */
     private final Map<String, Set<String>> targets = new ConcurrentHashMap<>();
+
+    /** What the gRPC server was asked. */
+    private final Set<String> called = ConcurrentHashMap.newKeySet();
+
+    private final Sinks.One<Boolean> isWatched = Sinks.one();
+    private final TestServer grpcServer =
+            TestServer.start(HttpServer.create().protocol(HttpProtocol.H2C).handle(this::serveGrpc));
+
+    private final int redirectPort = FreePort.next();
+
+    @TempDir
+    private Path certificates;
 
     @SuppressWarnings("NullAway.Init") // Set by the test.
     private TestGateway gateway;
@@ -89,6 +123,7 @@ class RecipesIT {
             gateway.close();
         }
         backends.values().forEach(TestBackend::close);
+        grpcServer.close();
     }
 
     @Test
@@ -97,14 +132,20 @@ class RecipesIT {
         String page = Files.readString(PAGE);
         assertThat(recipes().keySet())
                 .allSatisfy(name -> assertThat(page)
-                        .contains("](#" + name.toLowerCase(Locale.ROOT).replace(' ', '-') + ")"));
+                        .contains("](#"
+                                + name.toLowerCase(Locale.ROOT).replace(",", "").replace(' ', '-') + ")"));
     }
 
     @ParameterizedTest
     @MethodSource("names")
     void worksAsItStands(String name) throws Exception {
         String yaml = ADDRESS.matcher(recipes().get(name))
-                .replaceAll(found -> backend(found.group(1)).uri());
+                .replaceAll(found -> found.group(2).equals(GRPC)
+                        ? "http://127.0.0.1:" + grpcServer.port()
+                        : backend(found.group(1)).uri())
+                .replace("/etc/weir-tls", TestTls.write(certificates).toString())
+                .replaceFirst("redirect-port: \\d+", "redirect-port: " + redirectPort)
+                .replace(" 0.0.0.0", " 127.0.0.1");
         gateway = TestGateway.start(yaml);
 
         Objects.requireNonNull(CHECKS.get(name)).run(this);
@@ -201,6 +242,62 @@ class RecipesIT {
             isRead.countDown();
             assertThat(caller.chunk()).isEmpty();
         }
+    }
+
+    /** Answers one message; a watch ends later. */
+    private Publisher<Void> serveGrpc(HttpServerRequest request, HttpServerResponse response) {
+        called.add(request.uri());
+        Flux<ByteBuf> message = Flux.just(Unpooled.wrappedBuffer(new byte[] {0, 0, 0, 0, 2, 8, 1}));
+        boolean watches = request.uri().endsWith("/Watch");
+        return response.header("content-type", "application/grpc")
+                .header("trailer", "grpc-status")
+                .trailerHeaders(trailers -> trailers.set("grpc-status", "0"))
+                .send(watches ? message.concatWith(isWatched.asMono().then(Mono.empty())) : message, any -> true);
+    }
+
+    private void grpc() {
+        await().atMost(TestGateway.PATIENCE).until(() -> called.contains("/grpc.health.v1.Health/Check"));
+        HttpClient caller = HttpClient.create()
+                .protocol(HttpProtocol.H2C)
+                .baseUrl("http://127.0.0.1:" + gateway.port())
+                .headers(head -> head.set("content-type", "application/grpc").set("te", "trailers"));
+        Mono<String> watch = trailingStatus(caller, "/shop.Orders/Watch").cache();
+        Disposable watching = watch.subscribe();
+        await().atMost(TestGateway.PATIENCE)
+                .until(() -> gateway.backend("shop").streams().inUse() == 1);
+        assertThat(gateway.backend("shop").bulkhead().inUse()).isZero();
+
+        assertThat(trailingStatus(caller, "/shop.Orders/Place").block(TestGateway.PATIENCE))
+                .isEqualTo("0");
+
+        isWatched.tryEmitValue(true).orThrow();
+        assertThat(watch.block(TestGateway.PATIENCE)).isEqualTo("0");
+        watching.dispose();
+        assertThat(called).contains("/shop.Orders/Place", "/shop.Orders/Watch");
+    }
+
+    private static Mono<String> trailingStatus(HttpClient caller, String path) {
+        return caller.post()
+                .uri(path)
+                .send(Flux.just(Unpooled.wrappedBuffer(new byte[5])))
+                .response((answer, body) -> body.then(answer.trailerHeaders()))
+                .map(trailers -> trailers.get("grpc-status"))
+                .single();
+    }
+
+    private void tls() throws IOException {
+        for (String protocol : List.of("http/1.1", "h2")) {
+            TestTls.connect(gateway.port(), protocol).close();
+        }
+        try (TestCaller caller = TestCaller.over(TestTls.connect(gateway.port(), "http/1.1"))) {
+            assertThat(caller.request("GET", "/secure").status()).isEqualTo(200);
+        }
+
+        TestCaller.Answer redirect = TestCaller.get(redirectPort, "/plain");
+
+        assertThat(redirect.status()).isEqualTo(308);
+        assertThat(redirect.header("location")).startsWith("https://").endsWith("/plain");
+        assertThat(seenBy("app")).containsExactly("/secure");
     }
 
     private void largeFiles() throws IOException {

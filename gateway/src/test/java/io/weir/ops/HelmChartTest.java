@@ -8,10 +8,13 @@ import com.marcnuri.helm.Helm;
 import com.marcnuri.helm.TemplateCommand;
 import io.fabric8.kubernetes.api.model.ConfigMap;
 import io.fabric8.kubernetes.api.model.Container;
+import io.fabric8.kubernetes.api.model.ContainerPort;
 import io.fabric8.kubernetes.api.model.HasMetadata;
 import io.fabric8.kubernetes.api.model.PodSpec;
 import io.fabric8.kubernetes.api.model.PodSpecBuilder;
 import io.fabric8.kubernetes.api.model.Service;
+import io.fabric8.kubernetes.api.model.ServicePort;
+import io.fabric8.kubernetes.api.model.VolumeMount;
 import io.fabric8.kubernetes.api.model.apps.Deployment;
 import io.fabric8.kubernetes.api.model.autoscaling.v2.HorizontalPodAutoscaler;
 import io.fabric8.kubernetes.api.model.gatewayapi.v1.HTTPRoute;
@@ -27,6 +30,8 @@ import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -294,6 +299,40 @@ class HelmChartTest {
         var scraped = only(chart, ServiceMonitor.class).getSpec().getEndpoints().getFirst();
         assertThat(scraped.getScheme()).isEqualTo("https");
         assertThat(scraped.getTlsConfig().getCa().getSecret().getName()).isEqualTo("weir-ca");
+    }
+
+    /** The recipe's certificate is where its configuration expects it, and its ports are the service's. */
+    @Test
+    void deploysTheRecipe() throws IOException {
+        String recipe = Files.readString(Path.of("..", "config", "recipes.md"))
+                .split("\n## Helm, ")[1]
+                .split("\n## ")[0];
+        Map<String, String> values = Pattern.compile("--set ([a-z.]+)=(\\S+)")
+                .matcher(recipe)
+                .results()
+                .collect(Collectors.toMap(found -> found.group(1), found -> found.group(2)));
+        Map<String, HasMetadata> chart = render(values);
+
+        PodSpec pod = pod(chart);
+        Container container = pod.getContainers().getFirst();
+        assertThat(pod.getVolumes())
+                .filteredOn(volume -> volume.getName().equals("tls"))
+                .extracting(volume -> volume.getSecret().getSecretName())
+                .containsExactly("edge-certificate");
+        assertThat(recipe).contains("secret tls edge-certificate ");
+        assertThat(container.getVolumeMounts())
+                .filteredOn(mount -> mount.getName().equals("tls"))
+                .extracting(VolumeMount::getMountPath)
+                .allSatisfy(
+                        path -> assertThat(recipe).contains("file:" + path + "/tls.crt", "file:" + path + "/tls.key"))
+                .hasSize(1);
+        assertThat(container.getPorts())
+                .extracting(ContainerPort::getContainerPort)
+                .allSatisfy(port -> assertThat(recipe).containsPattern("port: " + port))
+                .hasSize(3);
+        assertThat(((Service) chart.get("Service weir-gateway")).getSpec().getPorts())
+                .extracting(ServicePort::getPort)
+                .containsExactly(443, 80);
     }
 
     @Test

@@ -6,6 +6,8 @@ import io.netty.pkitesting.X509Bundle;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.Socket;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.security.GeneralSecurityException;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLParameters;
@@ -31,6 +33,14 @@ public final class TestTls {
         } catch (Exception e) {
             throw new IllegalStateException(e);
         }
+    }
+
+    /** Writes {@code tls.crt} and {@code tls.key}, as Kubernetes mounts them, and returns the directory. */
+    public static Path write(Path directory) throws IOException {
+        X509Bundle certificate = certificate();
+        Files.writeString(directory.resolve("tls.crt"), certificate.getCertificatePEM());
+        Files.writeString(directory.resolve("tls.key"), certificate.getPrivateKeyPEM());
+        return directory;
     }
 
     /** The lines of a gateway's configuration that make it serve TLS on 127.0.0.1. */
