@@ -1,6 +1,7 @@
 package io.weir.accesslog;
 
 import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.util.concurrent.FastThreadLocal;
 import io.weir.authentication.VerifiedToken;
 import io.weir.door.RequestFacts;
@@ -16,8 +17,13 @@ import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -38,7 +44,8 @@ import org.slf4j.LoggerFactory;
  * {@code fallback}; {@code detail} is the exact cause. {@code identity} is the caller's, from its token.
  * {@code fault} is the fault that an operator has injected into one of the attempts. Unknown values are left
  * out. The backend is the last one that was called; {@code instance} is its last instance, where it has
- * several. Long values are truncated.
+ * several. Long values are truncated. {@link AccessLogProperties} leave members out, and add fields of the
+ * request.
  *
  * <p>Of the requests that are refused at their head while an event loop is overloaded, only a sample is
  * logged.
@@ -52,33 +59,6 @@ public final class AccessLog implements RouteObserver, AutoCloseable {
     private static final int TEXT_CHARS = 256;
     private static final int WORD_CHARS = 128;
 
-    private static final byte[] TIMESTAMP = JsonLine.key("timestamp");
-    private static final byte[] METHOD = JsonLine.key("method");
-    private static final byte[] PATH = JsonLine.key("path");
-    private static final byte[] HOST = JsonLine.key("host");
-    private static final byte[] PROTOCOL = JsonLine.key("protocol");
-    private static final byte[] ROUTE = JsonLine.key("route");
-    private static final byte[] BACKEND = JsonLine.key("backend");
-    private static final byte[] INSTANCE = JsonLine.key("instance");
-    private static final byte[] PRIORITY = JsonLine.key("priority");
-    private static final byte[] IDENTITY = JsonLine.key("identity");
-    private static final byte[] DOOR = JsonLine.key("door");
-    private static final byte[] STATUS = JsonLine.key("status");
-    private static final byte[] OUTCOME = JsonLine.key("outcome");
-    private static final byte[] REASON = JsonLine.key("reason");
-    private static final byte[] DETAIL = JsonLine.key("detail");
-    private static final byte[] LAST_GOOD_S = JsonLine.key("last_good_s");
-    private static final byte[] FAULT = JsonLine.key("fault");
-    private static final byte[] CLIENT = JsonLine.key("client");
-    private static final byte[] USER_AGENT = JsonLine.key("user_agent");
-    private static final byte[] REQUEST_ID = JsonLine.key("request_id");
-    private static final byte[] TRACE_ID = JsonLine.key("trace_id");
-    private static final byte[] ATTEMPTS = JsonLine.key("attempts");
-    private static final byte[] QUEUE_MS = JsonLine.key("queue_ms");
-    private static final byte[] BACKEND_MS = JsonLine.key("backend_ms");
-    private static final byte[] TOTAL_MS = JsonLine.key("total_ms");
-    private static final byte[] BYTES = JsonLine.key("bytes");
-
     /** The size of an answer that Spring Cloud Gateway has written. */
     private static final int UNKNOWN = -1;
 
@@ -90,6 +70,10 @@ public final class AccessLog implements RouteObserver, AutoCloseable {
             return new JsonLine();
         }
     };
+
+    private final Set<LogField> excluded;
+    /** Names of fields, each with the key of its member. */
+    private final Map<String, byte[]> requestHeaders;
 
     private final LongSupplier epochMillis;
     private final LineWriter writer;
@@ -104,21 +88,28 @@ public final class AccessLog implements RouteObserver, AutoCloseable {
     public static AccessLog open(AccessLogProperties properties, LongSupplier epochMillis) throws IOException {
         String file = properties.file();
         LineSink sink = file == null ? new LineSink.SharedStream(System.out) : new LineSink.AppendedFile(Path.of(file));
-        return new AccessLog(sink, properties.queueCapacity(), epochMillis);
+        return new AccessLog(sink, properties.queueCapacity(), properties, epochMillis);
     }
 
     /** A log whose lines are formatted and then discarded, for a warm-up. */
-    public static AccessLog discarding(LongSupplier epochMillis) {
-        return new AccessLog(new LineSink.Discarded(), DISCARDED_LINES, epochMillis);
+    public static AccessLog discarding(AccessLogProperties properties, LongSupplier epochMillis) {
+        return new AccessLog(new LineSink.Discarded(), DISCARDED_LINES, properties, epochMillis);
     }
 
     /**
      * A log to a sink.
      *
      * @param capacity maximum number of lines that wait to be written
+     * @param properties what a line has
      * @param epochMillis {@link System#currentTimeMillis}, except in tests
      */
-    public AccessLog(LineSink sink, int capacity, LongSupplier epochMillis) {
+    public AccessLog(LineSink sink, int capacity, AccessLogProperties properties, LongSupplier epochMillis) {
+        this.excluded = properties.exclude();
+        this.requestHeaders = properties.requestHeaders().stream()
+                .collect(Collectors.toUnmodifiableMap(
+                        name -> name,
+                        name -> JsonLine.key(
+                                "header_" + name.toLowerCase(Locale.ROOT).replace('-', '_'))));
         this.epochMillis = epochMillis;
         this.writer = new LineWriter(sink, capacity);
     }
@@ -186,14 +177,14 @@ public final class AccessLog implements RouteObserver, AutoCloseable {
         try {
             JsonLine line = begin(totalNanos);
             facts(line, facts);
-            optional(line, ROUTE, route, WORD_CHARS);
+            optional(line, LogField.ROUTE, route, WORD_CHARS);
             outcome(line, status, outcome, null, detail);
             identity(line, facts, traceId);
             if (route != null) {
-                line.millis(TOTAL_MS, totalNanos);
+                line.millis(LogField.TOTAL_MS, totalNanos);
             }
             if (answerBytes != UNKNOWN) {
-                line.number(BYTES, answerBytes);
+                line.number(LogField.BYTES, answerBytes);
             }
             writer.accept(line.end());
         } catch (RuntimeException e) {
@@ -219,75 +210,87 @@ public final class AccessLog implements RouteObserver, AutoCloseable {
         RequestFacts facts = caller.received() instanceof RequestFacts given ? given : null;
         JsonLine line = begin(exchange.totalNanos());
         if (facts == null) {
-            line.text(METHOD, caller.method().name(), WORD_CHARS);
+            line.text(LogField.METHOD, caller.method().name(), WORD_CHARS);
         } else {
             facts(line, facts);
         }
-        line.text(ROUTE, exchange.route().id(), WORD_CHARS);
-        line.text(BACKEND, exchange.backend().name(), WORD_CHARS);
+        line.text(LogField.ROUTE, exchange.route().id(), WORD_CHARS);
+        line.text(LogField.BACKEND, exchange.backend().name(), WORD_CHARS);
         Instance instance = exchange.instance();
         if (instance != null) {
-            line.text(INSTANCE, instance.shownAuthority(), WORD_CHARS);
+            line.text(LogField.INSTANCE, instance.shownAuthority(), WORD_CHARS);
         }
-        line.text(PRIORITY, exchange.priority().word(), WORD_CHARS);
+        line.text(LogField.PRIORITY, exchange.priority().word(), WORD_CHARS);
         outcome(line, exchange.status(), ExchangeOutcomes.of(exchange), exchange.fallbackReason(), exchange.detail());
         Replacement replacement = exchange.replacement();
         if (replacement != null && replacement.isLastGood()) {
-            line.number(LAST_GOOD_S, replacement.ageSeconds());
+            line.number(LogField.LAST_GOOD_S, replacement.ageSeconds());
         }
         VerifiedToken token = exchange.token();
-        optional(line, IDENTITY, token == null ? null : token.identity(), TEXT_CHARS);
+        optional(line, LogField.IDENTITY, token == null ? null : token.identity(), TEXT_CHARS);
         InjectedFault fault = exchange.fault();
         if (fault != null) {
-            line.text(FAULT, fault.type().word(), WORD_CHARS);
+            line.text(LogField.FAULT, fault.type().word(), WORD_CHARS);
         }
         if (facts != null) {
             ExchangeTrace trace = exchange.trace();
             identity(line, facts, trace == null ? facts.traceId() : trace.traceId());
         }
-        line.number(ATTEMPTS, exchange.attempts());
-        line.millis(QUEUE_MS, exchange.queueNanos());
-        line.millis(BACKEND_MS, exchange.backendNanos());
-        line.millis(TOTAL_MS, exchange.totalNanos());
-        line.number(BYTES, exchange.answerBytes());
+        line.number(LogField.ATTEMPTS, exchange.attempts());
+        line.millis(LogField.QUEUE_MS, exchange.queueNanos());
+        line.millis(LogField.BACKEND_MS, exchange.backendNanos());
+        line.millis(LogField.TOTAL_MS, exchange.totalNanos());
+        line.number(LogField.BYTES, exchange.answerBytes());
         return line.end();
     }
 
     private JsonLine begin(long totalNanos) {
         JsonLine line = LINE.get();
-        line.begin();
-        line.timestamp(TIMESTAMP, epochMillis.getAsLong() - TimeUnit.NANOSECONDS.toMillis(totalNanos));
+        line.begin(excluded);
+        line.timestamp(LogField.TIMESTAMP, epochMillis.getAsLong() - TimeUnit.NANOSECONDS.toMillis(totalNanos));
         return line;
     }
 
     private static void facts(JsonLine line, RequestFacts facts) {
-        optional(line, METHOD, facts.requestMethod(), WORD_CHARS);
-        optional(line, PATH, withoutQuery(facts.requestPath()), PATH_CHARS);
-        optional(line, HOST, facts.headers().get(HttpHeaderNames.HOST), TEXT_CHARS);
-        optional(line, PROTOCOL, facts.protocol(), WORD_CHARS);
-        optional(line, DOOR, facts.door(), WORD_CHARS);
+        optional(line, LogField.METHOD, facts.requestMethod(), WORD_CHARS);
+        optional(line, LogField.PATH, withoutQuery(facts.requestPath()), PATH_CHARS);
+        optional(line, LogField.HOST, facts.headers().get(HttpHeaderNames.HOST), TEXT_CHARS);
+        optional(line, LogField.PROTOCOL, facts.protocol(), WORD_CHARS);
+        optional(line, LogField.DOOR, facts.door(), WORD_CHARS);
     }
 
     private static void outcome(
             JsonLine line, int status, String outcome, @Nullable Reason reason, @Nullable String detail) {
-        line.number(STATUS, status);
-        line.text(OUTCOME, outcome, WORD_CHARS);
+        line.number(LogField.STATUS, status);
+        line.text(LogField.OUTCOME, outcome, WORD_CHARS);
         if (reason != null) {
-            line.text(REASON, reason.word(), WORD_CHARS);
+            line.text(LogField.REASON, reason.word(), WORD_CHARS);
         }
-        optional(line, DETAIL, detail, TEXT_CHARS);
+        optional(line, LogField.DETAIL, detail, TEXT_CHARS);
     }
 
-    private static void identity(JsonLine line, RequestFacts facts, @Nullable String traceId) {
-        optional(line, CLIENT, facts.callerAddress(), WORD_CHARS);
-        optional(line, USER_AGENT, facts.headers().get(HttpHeaderNames.USER_AGENT), TEXT_CHARS);
-        optional(line, REQUEST_ID, facts.requestId(), TEXT_CHARS);
-        optional(line, TRACE_ID, traceId, WORD_CHARS);
+    private void identity(JsonLine line, RequestFacts facts, @Nullable String traceId) {
+        optional(line, LogField.CLIENT, facts.callerAddress(), WORD_CHARS);
+        optional(line, LogField.USER_AGENT, facts.headers().get(HttpHeaderNames.USER_AGENT), TEXT_CHARS);
+        optional(line, LogField.REQUEST_ID, facts.requestId(), TEXT_CHARS);
+        optional(line, LogField.TRACE_ID, traceId, WORD_CHARS);
+        if (!requestHeaders.isEmpty()) {
+            requestHeaders(line, facts.headers());
+        }
     }
 
-    private static void optional(JsonLine line, byte[] key, @Nullable CharSequence value, int limit) {
+    private void requestHeaders(JsonLine line, HttpHeaders headers) {
+        requestHeaders.forEach((name, key) -> {
+            List<String> values = headers.getAll(name);
+            if (!values.isEmpty()) {
+                line.text(key, String.join(", ", values), TEXT_CHARS);
+            }
+        });
+    }
+
+    private static void optional(JsonLine line, LogField field, @Nullable CharSequence value, int limit) {
         if (value != null && !value.isEmpty()) {
-            line.text(key, value, limit);
+            line.text(field, value, limit);
         }
     }
 

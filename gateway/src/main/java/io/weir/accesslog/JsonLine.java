@@ -3,6 +3,11 @@ package io.weir.accesslog;
 import java.nio.charset.StandardCharsets;
 import java.time.LocalDate;
 import java.util.Arrays;
+import java.util.EnumMap;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -21,10 +26,19 @@ final class JsonLine {
     private static final int MAX_NUMBER_BYTES = 24;
     private static final int TIMESTAMP_BYTES = 24;
     private static final long DAY_MILLIS = TimeUnit.DAYS.toMillis(1);
+    private static final Map<LogField, byte[]> KEYS = new EnumMap<>(LogField.class);
+
+    static {
+        for (LogField field : LogField.values()) {
+            KEYS.put(field, key(field.name().toLowerCase(Locale.ROOT)));
+        }
+    }
+
     private static final char REPLACEMENT = '\uFFFD';
     private static final char ELLIPSIS = '\u2026';
 
     private byte[] bytes = new byte[1024];
+    private Set<LogField> excluded = Set.of();
     private int length;
     private long day = Long.MIN_VALUE;
     private byte[] dayText = new byte[0];
@@ -34,12 +48,24 @@ final class JsonLine {
         return ascii(",\"" + name + "\":");
     }
 
-    /** Begins a new line. */
-    void begin() {
+    private static byte[] keyOf(LogField field) {
+        return Objects.requireNonNull(KEYS.get(field));
+    }
+
+    /** Begins a new line without these members. */
+    void begin(Set<LogField> excludedFields) {
+        excluded = excludedFields;
         length = 0;
     }
 
     /** Adds a string; a value longer than the limit is truncated and ends in an ellipsis. */
+    void text(LogField field, CharSequence value, int limit) {
+        if (!excluded.contains(field)) {
+            text(keyOf(field), value, limit);
+        }
+    }
+
+    /** The same for a member that is not of the log itself. */
     void text(byte[] key, CharSequence value, int limit) {
         int end = Math.min(value.length(), limit);
         ensureCapacity(key.length + MAX_ESCAPE_BYTES * (end + 1) + 2);
@@ -63,14 +89,22 @@ final class JsonLine {
     }
 
     /** Adds an integer. */
-    void number(byte[] key, long value) {
+    void number(LogField field, long value) {
+        if (excluded.contains(field)) {
+            return;
+        }
+        byte[] key = keyOf(field);
         ensureCapacity(key.length + MAX_NUMBER_BYTES);
         raw(key);
         decimal(value);
     }
 
     /** Adds a duration in milliseconds, with three decimals; a negative one counts as 0. */
-    void millis(byte[] key, long nanos) {
+    void millis(LogField field, long nanos) {
+        if (excluded.contains(field)) {
+            return;
+        }
+        byte[] key = keyOf(field);
         ensureCapacity(key.length + MAX_NUMBER_BYTES);
         raw(key);
         long micros = TimeUnit.NANOSECONDS.toMicros(Math.max(0, nanos));
@@ -80,7 +114,11 @@ final class JsonLine {
     }
 
     /** Adds a time in the format of RFC 3339, in UTC. */
-    void timestamp(byte[] key, long epochMillis) {
+    void timestamp(LogField field, long epochMillis) {
+        if (excluded.contains(field)) {
+            return;
+        }
+        byte[] key = keyOf(field);
         ensureCapacity(key.length + 2 + TIMESTAMP_BYTES + MAX_NUMBER_BYTES);
         raw(key);
         put('"');
@@ -105,7 +143,10 @@ final class JsonLine {
 
     /** Ends the line; returns a copy of it, with its line feed. */
     byte[] end() {
-        ensureCapacity(2);
+        ensureCapacity(3);
+        if (length == 0) {
+            put(',');
+        }
         put('}');
         put('\n');
         byte[] line = Arrays.copyOf(bytes, length);

@@ -22,6 +22,7 @@ import io.weir.outcome.Reason;
 import io.weir.outcome.ThrottledLog;
 import java.net.ProtocolException;
 import org.jspecify.annotations.Nullable;
+import org.reactivestreams.Publisher;
 
 /**
  * One attempt to get an answer from a backend. Each event of the backend is reported as
@@ -125,7 +126,9 @@ abstract class Attempt implements ExchangePhase, Transfer {
             aggregate(bytes, false);
         } else {
             exchange.answerBegins(this, status, now);
-            exchange.record().caller().begin(status, headers, relay());
+            // An answer with the cookie would not be kept as a last good one.
+            Publisher<ByteBuf> body = relay();
+            exchange.record().caller().begin(status, withSession(headers), body);
         }
     }
 
@@ -142,7 +145,21 @@ abstract class Attempt implements ExchangePhase, Transfer {
             return;
         }
         complete(trailers);
-        exchange.record().caller().answer(exchange.record().status(), head, body);
+        exchange.record().caller().answer(exchange.record().status(), withSession(head), body);
+    }
+
+    /** Adds the cookie that keeps the caller with the instance, where it is configured. */
+    final HttpHeaders withSession(HttpHeaders answer) {
+        if (backend.instances().hasSessionCookie()) {
+            ReceivedRequest received = exchange.record().caller().received();
+            backend.instances()
+                    .bindSession(
+                            instance,
+                            received.headers(),
+                            answer,
+                            received.scheme().equals("https"));
+        }
+        return answer;
     }
 
     /** The answer's last byte has arrived. The caller may not have all of it yet. */

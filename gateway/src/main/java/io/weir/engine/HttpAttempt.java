@@ -215,7 +215,7 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
         Relay relay = new Relay(body, Long.MAX_VALUE, this, exchange.resources().nanoClock());
         download = relay;
         exchange.answerBegins(this, status, exchange.now());
-        exchange.record().caller().begin(status, from.responseHeaders(), relay);
+        exchange.record().caller().begin(status, withSession(from.responseHeaders()), relay);
     }
 
     private Publisher<Void> send(HttpClientRequest head, NettyOutbound out) {

@@ -234,7 +234,12 @@ final class InstanceEntry {
             record.instance = instance;
             return HealthEvidence.ofProbe(instance.health(), started, exchange, now);
         }
-        Instance chosen = instances.choose(now, record.tried(), hash(instances), callsUnderWay());
+        Instance chosen = instances.hasSessionCookie()
+                ? instances.ofSession(record.caller().received().headers(), record.tried())
+                : null;
+        if (chosen == null) {
+            chosen = instances.choose(now, record.tried(), hash(instances), callsUnderWay());
+        }
         HealthEvidence entered = chosen == null ? null : enter(chosen, holdsPermit, now);
         if (entered != null) {
             return entered;

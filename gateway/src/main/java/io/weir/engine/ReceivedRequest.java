@@ -25,6 +25,12 @@ public interface ReceivedRequest {
     /** The request's head. */
     HttpHeaders headers();
 
+    /**
+     * The caller's scheme, from trusted proxies or the connection: {@code http} or {@code https}; empty if
+     * unknown.
+     */
+    String scheme();
+
     /** The priority that a trusted proxy has set for the request; null: the route's. Called once. */
     @Nullable
     Priority requestedPriority();

@@ -164,7 +164,11 @@ final class WebSocketAttempt extends HttpAttempt {
         exchange.answerBegins(attempt, status, now);
         exchange.record()
                 .caller()
-                .upgrade(subprotocol, fromBackend, exchange.resources().limits().maxFrameBytes(), tunnel);
+                .upgrade(
+                        subprotocol,
+                        attempt.withSession(fromBackend),
+                        exchange.resources().limits().maxFrameBytes(),
+                        tunnel);
     }
 
     /** The subprotocol that the backend has chosen; null: none. */
@@ -204,7 +208,7 @@ final class WebSocketAttempt extends HttpAttempt {
         endAnswered(now);
         HttpHeaders headers = new DefaultHttpHeaders().set(refusal.headers());
         headers.setInt(HttpHeaderNames.CONTENT_LENGTH, 0);
-        exchange.record().caller().answer(status, headers, Unpooled.EMPTY_BUFFER);
+        exchange.record().caller().answer(status, withSession(headers), Unpooled.EMPTY_BUFFER);
     }
 
     @Override

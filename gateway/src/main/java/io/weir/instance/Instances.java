@@ -1,5 +1,6 @@
 package io.weir.instance;
 
+import io.netty.handler.codec.http.HttpHeaders;
 import io.weir.health.Health;
 import io.weir.health.HealthGroup;
 import java.util.ArrayList;
@@ -31,6 +32,9 @@ public final class Instances {
     /** Null without a hash key, or without backups. */
     private final @Nullable HashRing<Instance> backupRing;
 
+    /** Null: the gateway sets no cookie. */
+    private final @Nullable SessionCookie sessionCookie;
+
     private final boolean hasBackups;
 
     private final AtomicInteger turns;
@@ -59,6 +63,11 @@ public final class Instances {
         this.balancing = balancing;
         this.slowStartNanos = balancing.slowStart().toNanos();
         this.hashKey = all.size() == 1 ? null : balancing.key();
+        SessionCookieProperties cookie = all.size() == 1 ? null : balancing.sessionCookie();
+        this.sessionCookie = cookie == null
+                ? null
+                : new SessionCookie(
+                        cookie, this.all.stream().map(Instance::shownAddress).toList());
         List<Instance> backups = this.all.stream().filter(Instance::isBackup).toList();
         List<Instance> primaries = this.all.subList(0, all.size() - backups.size());
         this.ring = ring(hashKey, primaries);
@@ -229,6 +238,48 @@ public final class Instances {
     /** The part of a call's request that determines its instance; null: none does. */
     public @Nullable HashKey hashKey() {
         return hashKey;
+    }
+
+    /** Whether the gateway sets a cookie that keeps a caller with its instance. */
+    public boolean hasSessionCookie() {
+        return sessionCookie != null;
+    }
+
+    /**
+     * The instance of a caller's session; null: there is none, it is out or has no room, or it is a backup
+     * while a primary takes the calls.
+     *
+     * @param tried the instances that have failed the exchange; null: none has
+     */
+    public @Nullable Instance ofSession(HttpHeaders request, @Nullable TriedInstances tried) {
+        int index = sessionCookie == null ? SessionCookie.NONE : sessionCookie.instance(request);
+        if (index == SessionCookie.NONE) {
+            return null;
+        }
+        Instance own = all.get(index);
+        boolean takesCall = own.isIn() && !own.isFull() && !isInReserve(own);
+        return takesCall && (tried == null || !tried.contains(own.identity())) ? own : null;
+    }
+
+    /**
+     * Adds a cookie for the instance that has answered to the answer, unless the request has one.
+     *
+     * @param isSecure whether the caller uses https
+     */
+    public void bindSession(Instance used, HttpHeaders request, HttpHeaders answer, boolean isSecure) {
+        int index = indexOf(used);
+        if (sessionCookie != null && index != SessionCookie.NONE && sessionCookie.instance(request) != index) {
+            sessionCookie.add(answer, index, isSecure);
+        }
+    }
+
+    private int indexOf(Instance one) {
+        for (int i = 0; i < all.size(); i++) {
+            if (all.get(i).isSameAs(one)) {
+                return i;
+            }
+        }
+        return SessionCookie.NONE;
     }
 
     /** The division of the calls. */

@@ -1,5 +1,6 @@
 package io.weir.instance;
 
+import jakarta.validation.Valid;
 import jakarta.validation.constraints.Max;
 import jakarta.validation.constraints.Min;
 import jakarta.validation.constraints.Pattern;
@@ -7,6 +8,7 @@ import java.time.Duration;
 import org.hibernate.validator.constraints.time.DurationMax;
 import org.hibernate.validator.constraints.time.DurationMin;
 import org.jspecify.annotations.Nullable;
+import org.springframework.boot.context.properties.NestedConfigurationProperty;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 
 /**
@@ -20,6 +22,8 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *     {@code cookie:NAME}, or {@code client-address}: the caller's address, as trusted proxies report it (of
  *     an IPv6 address, its /64 network); required with {@code hash}. An instance that has many more calls
  *     than the others takes no further ones. Calls without the key use {@code least-latency}.
+ * @param sessionCookie a cookie that the gateway sets, so that a caller stays with the instance that has
+ *     answered it, whatever the policy; default: none.
  * @param slowStart time in which an instance that is new or was away gets its full share of the calls, from
  *     a tenth on; 0 to 1h; 0: its full share at once. A JVM is slow until its code is compiled and its
  *     caches are filled. Without effect while all instances start.
@@ -33,6 +37,8 @@ public record LoadBalancingProperties(
         @Nullable @Pattern(regexp = HashKey.PATTERN, message = HashKey.EXPECTED)
         String hashKey,
 
+        @Nullable @Valid @NestedConfigurationProperty SessionCookieProperties sessionCookie,
+
         @DefaultValue("10s") @DurationMin @DurationMax(hours = 1)
         Duration slowStart,
 
@@ -43,7 +49,7 @@ public record LoadBalancingProperties(
 
     /** The defaults. */
     public static LoadBalancingProperties defaults() {
-        return new LoadBalancingProperties(LoadBalancingPolicy.LEAST_LATENCY, null, Duration.ofSeconds(10), null);
+        return new LoadBalancingProperties(LoadBalancingPolicy.LEAST_LATENCY, null, null, Duration.ofSeconds(10), null);
     }
 
     /** The key of {@code hash}; null: another policy is in force. */

@@ -187,8 +187,9 @@ final class PrivateGateway implements AutoCloseable {
 
     private Routes routes(Engine engine) {
         MeterBook meterBook = new MeterBook(parts.registry().get(), MBeanServerFactory.newMBeanServer());
-        AccessLog accessLog =
-                parts.properties().accessLog().enabled() ? AccessLog.discarding(System::currentTimeMillis) : null;
+        AccessLog accessLog = parts.properties().accessLog().enabled()
+                ? AccessLog.discarding(parts.properties().accessLog(), System::currentTimeMillis)
+                : null;
         if (accessLog != null) {
             opened.push(accessLog);
         }

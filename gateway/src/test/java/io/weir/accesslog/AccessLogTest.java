@@ -40,7 +40,10 @@ import org.junit.jupiter.api.io.TempDir;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
-class AccessLogTest {
+public class AccessLogTest {
+
+    /** A log with all members, and no field of requests. */
+    public static final AccessLogProperties PROPERTIES = new AccessLogProperties(true, null, 16, Set.of(), Set.of());
 
     private static final long NOW = Instant.parse("2026-03-01T12:00:00.500Z").toEpochMilli();
 
@@ -91,7 +94,11 @@ class AccessLogTest {
     private final ObservedGateway fixture = new ObservedGateway();
     private final Backend backend = fixture.backend(BackendObserver.NONE);
     private final CollectingSink sink = new CollectingSink(false);
-    private final AccessLog log = new AccessLog(sink, 1_000, () -> NOW);
+    private final AccessLog log = new AccessLog(sink, 1_000, PROPERTIES, () -> NOW);
+
+    private static AccessLogProperties properties(Path file) {
+        return new AccessLogProperties(true, file.toString(), 100, Set.of(), Set.of());
+    }
 
     @AfterEach
     void close() {
@@ -116,6 +123,31 @@ class AccessLogTest {
                         + "\"client\":\"192.0.2.7\",\"user_agent\":\"curl/8\",\"request_id\":\"id-1\","
                         + "\"trace_id\":\"0af7651916cd43dd8448eb211c80319c\",\"attempts\":0,\"queue_ms\":0.000,"
                         + "\"backend_ms\":0.000,\"total_ms\":1.234,\"bytes\":120}");
+    }
+
+    @Test
+    void hasTheMembersAndTheFieldsOfRequestsThatAreConfigured() throws InterruptedException {
+        AccessLogProperties properties = new AccessLogProperties(
+                true,
+                null,
+                16,
+                Set.of(LogField.CLIENT, LogField.USER_AGENT, LogField.BYTES),
+                Set.of("X-Tenant", "Referer"));
+        HttpHeaders headers = new DefaultHttpHeaders()
+                .add("User-Agent", "curl/8")
+                .add("x-tenant", "first\"")
+                .add("X-Tenant", "second");
+
+        try (AccessLog own = new AccessLog(sink, 1_000, properties, () -> NOW)) {
+            fixture.refused(
+                    route(null, own), ObservedGateway.caller(headers, new ObservedGateway.Facts()), Duration.ZERO);
+            JsonNode line = json(sink.next());
+
+            assertThat(line.path("header_x_tenant").asString()).isEqualTo("first\", second");
+            assertThat(line.propertyNames())
+                    .contains("timestamp", "status", "outcome", "request_id", "total_ms")
+                    .doesNotContain("client", "user_agent", "bytes", "header_referer");
+        }
     }
 
     @Test
@@ -280,7 +312,7 @@ class AccessLogTest {
     @Test
     void dropsAndCountsLinesIfTheSinkIsStuck() throws InterruptedException {
         CollectingSink stuck = new CollectingSink(true);
-        AccessLog full = new AccessLog(stuck, 16, () -> NOW);
+        AccessLog full = new AccessLog(stuck, 16, PROPERTIES, () -> NOW);
         refuse(full, 1);
         stuck.entered.await();
 
@@ -310,7 +342,7 @@ class AccessLogTest {
     @Test
     void writesQueuedLinesOnClose() throws InterruptedException {
         CollectingSink slow = new CollectingSink(true);
-        AccessLog closing = new AccessLog(slow, 1_000, () -> NOW);
+        AccessLog closing = new AccessLog(slow, 1_000, PROPERTIES, () -> NOW);
         refuse(closing, 1);
         slow.entered.await();
         refuse(closing, 600);
@@ -327,7 +359,7 @@ class AccessLogTest {
     @Test
     void closesAlthoughTheSinkIsStuck() throws InterruptedException {
         CollectingSink stuck = new CollectingSink(true);
-        AccessLog closing = new AccessLog(stuck, 16, () -> NOW);
+        AccessLog closing = new AccessLog(stuck, 16, PROPERTIES, () -> NOW);
         refuse(closing, 1);
         stuck.entered.await();
 
@@ -358,7 +390,7 @@ class AccessLogTest {
     @Test
     void writesToTheConfiguredFile(@TempDir Path directory) throws IOException {
         Path file = directory.resolve("access.log");
-        try (AccessLog toFile = AccessLog.open(new AccessLogProperties(true, file.toString(), 100), () -> NOW)) {
+        try (AccessLog toFile = AccessLog.open(properties(file), () -> NOW)) {
             refuse(toFile, 2);
         }
 
@@ -369,7 +401,7 @@ class AccessLogTest {
     @Test
     void createsANewFileAfterARotation(@TempDir Path directory) throws IOException {
         Path file = directory.resolve("access.log");
-        try (AccessLog toFile = AccessLog.open(new AccessLogProperties(true, file.toString(), 100), () -> NOW)) {
+        try (AccessLog toFile = AccessLog.open(properties(file), () -> NOW)) {
             Files.move(file, directory.resolve("access.log.1"));
             await().until(() -> Files.exists(file));
             refuse(toFile, 1);
@@ -380,7 +412,7 @@ class AccessLogTest {
 
     @Test
     void failsToOpenAFileThatCannotBeWritten(@TempDir Path directory) {
-        AccessLogProperties properties = new AccessLogProperties(true, directory.toString(), 100);
+        AccessLogProperties properties = properties(directory);
 
         assertThatIOException().isThrownBy(() -> AccessLog.open(properties, () -> NOW));
     }

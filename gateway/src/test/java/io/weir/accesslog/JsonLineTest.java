@@ -6,6 +6,8 @@ import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
+import java.util.EnumSet;
+import java.util.Set;
 import java.util.random.RandomGenerator;
 import java.util.random.RandomGeneratorFactory;
 import org.junit.jupiter.api.Test;
@@ -17,18 +19,32 @@ import tools.jackson.databind.json.JsonMapper;
 
 class JsonLineTest {
 
-    private static final byte[] A = JsonLine.key("a");
-    private static final byte[] B = JsonLine.key("b");
+    private static final LogField A = LogField.PATH;
+    private static final LogField B = LogField.BYTES;
 
     private final JsonLine line = new JsonLine();
 
     @Test
     void writesAnObjectOnOneLine() {
-        line.begin();
+        line.begin(Set.of());
         line.text(A, "x", 10);
         line.number(B, 7);
 
-        assertThat(end()).isEqualTo("{\"a\":\"x\",\"b\":7}\n");
+        assertThat(end()).isEqualTo("{\"path\":\"x\",\"bytes\":7}\n");
+    }
+
+    @Test
+    void leavesOutWhatIsExcluded() {
+        line.begin(EnumSet.complementOf(EnumSet.of(A)));
+        line.timestamp(LogField.TIMESTAMP, 0);
+        line.text(A, "x", 10);
+        line.millis(LogField.TOTAL_MS, 1);
+        line.number(B, 7);
+        assertThat(end()).isEqualTo("{\"path\":\"x\"}\n");
+
+        line.begin(EnumSet.allOf(LogField.class));
+        line.text(A, "x", 10);
+        assertThat(end()).isEqualTo("{}\n");
     }
 
     @ParameterizedTest
@@ -47,7 +63,7 @@ class JsonLineTest {
                 "\ud83d\ude00"
             })
     void keepsEveryValueOnOneLine(String value) {
-        line.begin();
+        line.begin(Set.of());
         line.text(A, value, 1_000);
         line.text(B, "after", 10);
 
@@ -55,8 +71,8 @@ class JsonLineTest {
 
         JsonNode read = JsonMapper.shared().readTree(written);
         assertThat(read.size()).isEqualTo(2);
-        assertThat(read.get("a").stringValue()).isEqualTo(value);
-        assertThat(read.get("b").stringValue()).isEqualTo("after");
+        assertThat(read.get("path").stringValue()).isEqualTo(value);
+        assertThat(read.get("bytes").stringValue()).isEqualTo("after");
         assertThat(written.strip())
                 .as("no control, format or separator characters")
                 .doesNotMatch("(?s).*[\\p{Cntrl}\\p{Cf}\\p{Zl}\\p{Zp}].*");
@@ -65,10 +81,10 @@ class JsonLineTest {
     @ParameterizedTest
     @ValueSource(strings = {"\ud83d", "\ude00", "a\ud83db", "\ude00\ud83d", "\ud83d\ud83d\ude00\ude00"})
     void replacesUnpairedSurrogates(String value) {
-        line.begin();
+        line.begin(Set.of());
         line.text(A, value, 1_000);
 
-        String read = JsonMapper.shared().readTree(end()).get("a").stringValue();
+        String read = JsonMapper.shared().readTree(end()).get("path").stringValue();
 
         String expected = value.replaceAll("[\\x{D800}-\\x{DBFF}](?![\\x{DC00}-\\x{DFFF}])", "\ufffd")
                 .replaceAll("(?<![\\x{D800}-\\x{DBFF}])[\\x{DC00}-\\x{DFFF}]", "\ufffd");
@@ -85,7 +101,7 @@ class JsonLineTest {
                 // Half of the characters are from the range with most special cases.
                 value.append((char) (random.nextBoolean() ? random.nextInt(0x100) : random.nextInt(0x10000)));
             }
-            line.begin();
+            line.begin(Set.of());
             line.text(A, value, 15);
             line.text(B, value, 1_000);
 
@@ -102,19 +118,19 @@ class JsonLineTest {
 
     @Test
     void truncatesALongValueWithAnEllipsis() {
-        line.begin();
+        line.begin(Set.of());
         line.text(A, "abcdef", 3);
         line.text(B, "abc", 3);
 
-        assertThat(end()).isEqualTo("{\"a\":\"abc\u2026\",\"b\":\"abc\"}\n");
+        assertThat(end()).isEqualTo("{\"path\":\"abc\u2026\",\"bytes\":\"abc\"}\n");
     }
 
     @Test
     void replacesACharacterCutByTheLimit() {
-        line.begin();
+        line.begin(Set.of());
         line.text(A, "ab\ud83d\ude00", 3);
 
-        assertThat(end()).isEqualTo("{\"a\":\"ab\ufffd\u2026\"}\n");
+        assertThat(end()).isEqualTo("{\"path\":\"ab\ufffd\u2026\"}\n");
     }
 
     @ParameterizedTest
@@ -129,19 +145,19 @@ class JsonLineTest {
         "-5, 0.000"
     })
     void writesMillisecondsWithThreeDecimals(long nanos, String expected) {
-        line.begin();
+        line.begin(Set.of());
         line.millis(A, nanos);
 
-        assertThat(end()).isEqualTo("{\"a\":" + expected + "}\n");
+        assertThat(end()).isEqualTo("{\"path\":" + expected + "}\n");
     }
 
     @ParameterizedTest
     @ValueSource(longs = {0, 7, 10, 99, 100, 123_456_789, Long.MAX_VALUE, -1, Long.MIN_VALUE})
     void writesNumbers(long value) {
-        line.begin();
+        line.begin(Set.of());
         line.number(A, value);
 
-        assertThat(end()).isEqualTo("{\"a\":" + value + "}\n");
+        assertThat(end()).isEqualTo("{\"path\":" + value + "}\n");
     }
 
     @ParameterizedTest
@@ -154,32 +170,33 @@ class JsonLineTest {
                 "2026-03-01T00:00:00.010Z"
             })
     void writesTimestampsInRfc3339AndUtc(String timestamp) {
-        line.begin();
+        line.begin(Set.of());
         line.timestamp(A, Instant.parse(timestamp).toEpochMilli());
 
-        assertThat(end()).isEqualTo("{\"a\":\"" + timestamp + "\"}\n");
+        assertThat(end()).isEqualTo("{\"path\":\"" + timestamp + "\"}\n");
     }
 
     @Test
     void growsForALongValue() {
         String value = "\u0001".repeat(5_000);
-        line.begin();
+        line.begin(Set.of());
         line.text(A, value, 10_000);
 
-        assertThat(JsonMapper.shared().readTree(end()).get("a").stringValue()).isEqualTo(value);
+        assertThat(JsonMapper.shared().readTree(end()).get("path").stringValue())
+                .isEqualTo(value);
     }
 
     @Test
     void reusesItsBufferWithoutChangingEarlierLines() {
-        line.begin();
+        line.begin(Set.of());
         line.text(A, "first, and longer", 100);
         byte[] first = line.end();
-        line.begin();
+        line.begin(Set.of());
         line.text(B, "second", 100);
         byte[] second = line.end();
 
-        assertThat(new String(first, StandardCharsets.UTF_8)).isEqualTo("{\"a\":\"first, and longer\"}\n");
-        assertThat(new String(second, StandardCharsets.UTF_8)).isEqualTo("{\"b\":\"second\"}\n");
+        assertThat(new String(first, StandardCharsets.UTF_8)).isEqualTo("{\"path\":\"first, and longer\"}\n");
+        assertThat(new String(second, StandardCharsets.UTF_8)).isEqualTo("{\"bytes\":\"second\"}\n");
     }
 
     /** The line; fails if it is not UTF-8. */

@@ -290,7 +290,8 @@ class BackupsScenarioTest {
                         DEADLINE,
                         LIMIT,
                         SEED,
-                        new LoadBalancingProperties(LoadBalancingPolicy.ROUND_ROBIN, null, Duration.ofSeconds(10), 4)));
+                        new LoadBalancingProperties(
+                                LoadBalancingPolicy.ROUND_ROBIN, null, null, Duration.ofSeconds(10), 4)));
         simulation.traffic(150, Duration.ofSeconds(10));
         assertThat(primaries().getFirst().mostInside).isEqualTo(4);
         assertThat(calls(backups())).isZero();

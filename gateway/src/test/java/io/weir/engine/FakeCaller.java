@@ -84,6 +84,11 @@ final class FakeCaller implements Caller, ReceivedRequest {
     }
 
     @Override
+    public String scheme() {
+        return "http";
+    }
+
+    @Override
     public HttpHeaders headers() {
         return headers;
     }

@@ -804,7 +804,7 @@ class InstancesScenarioTest {
     /** The ten seconds after the return of an instance that is cold. */
     private static InstancesSimulation returnOfAColdInstance(
             LoadBalancingPolicy policy, Duration slowStart, int perSecond, long seed) {
-        LoadBalancingProperties balancing = new LoadBalancingProperties(policy, null, slowStart, null);
+        LoadBalancingProperties balancing = new LoadBalancingProperties(policy, null, null, slowStart, null);
         InstancesSimulation simulation = new InstancesSimulation(3, DEADLINE, LIMIT, seed, balancing);
         simulation.traffic(perSecond, Duration.ofSeconds(20));
         Replica restarted = simulation.replicas.getFirst();
@@ -863,7 +863,8 @@ class InstancesScenarioTest {
                 DEADLINE,
                 LIMIT,
                 seed,
-                new LoadBalancingProperties(LoadBalancingPolicy.LEAST_LATENCY, null, Duration.ofSeconds(10), cap));
+                new LoadBalancingProperties(
+                        LoadBalancingPolicy.LEAST_LATENCY, null, null, Duration.ofSeconds(10), cap));
     }
 
     @ParameterizedTest

@@ -11,7 +11,9 @@ import io.weir.testing.TestCaller;
 import io.weir.testing.TestGateway;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -104,6 +106,52 @@ class LoadBalancingIT {
 
         reload(servers, "{ policy: hash, hash-key: \"cookie:SID\", slow-start: 0s }");
         assertThat(hosts(door)).isEqualTo(before);
+    }
+
+    /** Each caller stays with the instance of its first answer, and gets no second cookie. */
+    @Door.Any
+    void setsACookieThatKeepsACallerWithItsInstance(Door door) throws IOException {
+        reload(servers, "{ session-cookie: { name: WEIR-S, max-age: 1h } }");
+        String path = "/" + door.word() + "/1";
+        Set<String> used = new HashSet<>();
+        for (int i = 0; i < COOKIES; i++) {
+            TestCaller.Answer first = TestCaller.get(gateway.port(), path, "Cookie: other=1");
+            String cookie = String.valueOf(first.header("set-cookie"));
+            assertThat(cookie).matches("WEIR-S=[0-9a-f]{16}; Path=/; Max-Age=3600; HttpOnly; SameSite=Lax");
+
+            TestCaller.Answer second =
+                    TestCaller.get(gateway.port(), path, "Cookie: other=1; " + cookie.split(";", 2)[0]);
+
+            assertThat(second.text()).isEqualTo(first.text());
+            assertThat(second.header("set-cookie")).isNull();
+            used.add(first.text());
+        }
+        assertThat(used).hasSize(3);
+    }
+
+    /** The session is where the caller was answered last, also when its first instance is back. */
+    @Door.Any
+    void setsANewCookieWhereAnotherInstanceAnswers(Door door) throws IOException {
+        String balancing = "{ session-cookie: { name: WEIR-S }, slow-start: 0s }";
+        reload(servers, balancing);
+        String path = "/" + door.word() + "/1";
+        TestCaller.Answer first = TestCaller.get(gateway.port(), path);
+        String before = String.valueOf(first.header("set-cookie"));
+        assertThat(before).matches("WEIR-S=[0-9a-f]{16}; Path=/; HttpOnly; SameSite=Lax");
+
+        reload(
+                servers.stream()
+                        .filter(server -> !host(server).equals(first.text()))
+                        .toList(),
+                balancing);
+        TestCaller.Answer moved = TestCaller.get(gateway.port(), path, "Cookie: " + before.split(";", 2)[0]);
+        String after = String.valueOf(moved.header("set-cookie"));
+
+        reload(servers, balancing);
+        TestCaller.Answer stays = TestCaller.get(gateway.port(), path, "Cookie: " + after.split(";", 2)[0]);
+        assertThat(after).isNotEqualTo(before);
+        assertThat(stays.header("set-cookie")).isNull();
+        assertThat(stays.text()).isEqualTo(moved.text());
     }
 
     @Door.Any

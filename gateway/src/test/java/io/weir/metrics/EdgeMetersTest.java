@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.micrometer.core.instrument.Timer;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.weir.accesslog.AccessLog;
+import io.weir.accesslog.AccessLogTest;
 import io.weir.accesslog.LineSinkTest;
 import io.weir.drain.Drain;
 import io.weir.engine.BackendObserver;
@@ -250,7 +251,7 @@ class EdgeMetersTest {
                             .meters())
                     .isEmpty();
         }
-        AccessLog log = new AccessLog(new LineSinkTest.Discarding(), 16, () -> 0);
+        AccessLog log = new AccessLog(new LineSinkTest.Discarding(), 16, AccessLogTest.PROPERTIES, () -> 0);
         log.close();
         try (EdgeMeters meters = meters(log)) {
             assertThat(meters).isNotNull();

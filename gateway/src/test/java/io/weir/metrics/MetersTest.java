@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.weir.accesslog.AccessLog;
+import io.weir.accesslog.AccessLogTest;
 import io.weir.accesslog.LineSinkTest;
 import io.weir.authentication.TestAuthentication;
 import io.weir.edge.Handshake;
@@ -141,7 +142,7 @@ class MetersTest {
         PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
         MeterBook book = new MeterBook(registry);
         try (ObservedGateway fixture = new ObservedGateway();
-                AccessLog log = new AccessLog(new LineSinkTest.Discarding(), 16, () -> 0);
+                AccessLog log = new AccessLog(new LineSinkTest.Discarding(), 16, AccessLogTest.PROPERTIES, () -> 0);
                 OverloadSampler sampler = new OverloadSampler(List.of(), fixture.guard, fixture.clock::get);
                 BackendMeters backend = fixture.backendMeters(book);
                 ExchangeMeters route = new ExchangeMeters(
