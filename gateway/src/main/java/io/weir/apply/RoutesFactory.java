@@ -37,6 +37,7 @@ import io.weir.lastgood.AnswerSpace;
 import io.weir.lastgood.LastGood;
 import io.weir.lastgood.LastGoodProperties;
 import io.weir.lastgood.LastGoodStore;
+import io.weir.limit.GuaranteedShare;
 import io.weir.limit.OverdueCalls;
 import io.weir.limit.Priority;
 import io.weir.limit.QueueingBulkhead;
@@ -82,6 +83,7 @@ public final class RoutesFactory {
             null,
             null,
             Priority.NORMAL,
+            null,
             false,
             null,
             null,
@@ -333,6 +335,9 @@ public final class RoutesFactory {
                     known == null ? new UsualTime() : known.usualTime(),
                     own.probe() == null ? null : own.probe().mode(),
                     own.priority(),
+                    own.guaranteedShare() == null
+                            ? null
+                            : GuaranteedShare.of(own.guaranteedShare(), known == null ? null : known.guaranteedShare()),
                     own.access() == null ? null : new AddressRule(own.access()),
                     own.authentication() == null ? null : rule(id, own.authentication()),
                     rateLimiter,

@@ -48,6 +48,9 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param priority the class of the route's calls, in the queue of the backend and while the gateway sheds:
  *     {@code critical} is served first and refused last, then {@code normal}, then {@code sheddable}.
  *     A trusted proxy can set another class for a request with {@code weir.edge.priority-header}.
+ * @param guaranteedShare the part of the backend's limit that the calls of this route get before all other
+ *     calls that wait, and that the others use while it is free; percent; 1 to 100, those of all routes of
+ *     the backend together at most 100; default: none.
  * @param preservePath whether the backend sees the path as the caller has sent it, with empty segments,
  *     {@code .} segments and escapes; the route is still matched by the normalised path, and a path with
  *     {@code ..} is refused. Not allowed together with filters that change the path.
@@ -75,6 +78,7 @@ public record RouteProperties(
         @Nullable @Valid @NestedConfigurationProperty FallbackProperties fallback,
         @Nullable RouteProbeMode probe,
         @DefaultValue("normal") Priority priority,
+        @Nullable @Min(1) @Max(100) Integer guaranteedShare,
         @DefaultValue("false") boolean preservePath,
 
         @Nullable @Pattern(regexp = HashKey.PATTERN, message = HashKey.EXPECTED)

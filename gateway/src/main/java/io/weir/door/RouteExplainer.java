@@ -312,6 +312,7 @@ public final class RouteExplainer {
                 add(rules, "rate-limit", route.rateLimiter());
                 add(rules, "max-concurrent-calls", route.limit());
                 add(rules, "max-concurrent-per-key", route.callsPerKey());
+                add(rules, "guaranteed-share", route.guaranteedShare());
                 add(rules, "answer", route.answer());
             }
             return rules;

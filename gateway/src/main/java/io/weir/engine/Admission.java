@@ -64,12 +64,17 @@ final class Admission extends Waiter implements ExchangePhase, Runnable {
         boolean isLower = retried != null || record.fellBack() || (route != null && route.isSlow());
         this.rank = new QueueRank(record, backend, isLower ? record.priority().lower() : record.priority());
         this.entry = new InstanceEntry(exchange, backend, retried != null);
-        this.permits = new Permits(exchange, backend, entry);
+        this.permits = new Permits(exchange, backend, entry, rank);
     }
 
     @Override
     protected Priority priority() {
         return rank.priority();
+    }
+
+    @Override
+    protected boolean isGuaranteed() {
+        return rank.isGuaranteed();
     }
 
     @Override
@@ -96,7 +101,7 @@ final class Admission extends Waiter implements ExchangePhase, Runnable {
         if (refused != null) {
             return refused;
         }
-        Decision acquired = entry.isProbe() ? Step.ADMIT : permits.acquire(rank, retried == null, now);
+        Decision acquired = entry.isProbe() ? Step.ADMIT : permits.acquire(retried == null, now);
         if (acquired == Step.QUEUE) {
             return enterQueue(now);
         }
@@ -176,7 +181,7 @@ final class Admission extends Waiter implements ExchangePhase, Runnable {
         if (spareNanos(now) <= 0) {
             return Refuse.TOO_LITTLE_TIME;
         }
-        rank.readTenant();
+        rank.determine();
         wait = Wait.QUEUED;
         queuedAt = now;
         return switch (backend.bulkhead().enter(this, placesAfterPause(now))) {

@@ -47,7 +47,7 @@ final class BulkheadDryRun extends Waiter {
             holdsPermit = true;
             return;
         }
-        rank.readTenant();
+        rank.determine();
         switch (maxWaitNanos <= 0 ? QueueingBulkhead.Entry.FULL : bulkhead.enter(this)) {
             case GRANTED -> holdsPermit = true;
             case FULL -> observer.wouldRefuse(Reason.BULKHEAD_FULL);
@@ -71,6 +71,11 @@ final class BulkheadDryRun extends Waiter {
     @Override
     protected Priority priority() {
         return rank.priority();
+    }
+
+    @Override
+    protected boolean isGuaranteed() {
+        return rank.isGuaranteed();
     }
 
     @Override

@@ -63,6 +63,7 @@ final class Permits {
     private final ExchangeContext exchange;
     private final Backend backend;
     private final InstanceEntry entry;
+    private final QueueRank rank;
 
     private CallPermit call = CallPermit.NONE;
     private Use use = Use.UNUSED;
@@ -86,10 +87,11 @@ final class Permits {
     private long firstAttemptAt;
     private long callerNanos;
 
-    Permits(ExchangeContext exchange, Backend backend, InstanceEntry entry) {
+    Permits(ExchangeContext exchange, Backend backend, InstanceEntry entry, QueueRank rank) {
         this.exchange = exchange;
         this.backend = backend;
         this.entry = entry;
+        this.rank = rank;
     }
 
     /** Takes one of the caller's places, before the call asks for permits; null: it may proceed. */
@@ -121,7 +123,7 @@ final class Permits {
      * @return {@link Step#ADMIT}: all are held; {@link Step#QUEUE}: the bulkhead is full, and none is held; a
      *     refusal: none is held
      */
-    Decision acquire(QueueRank rank, boolean mayBeScout, long now) {
+    Decision acquire(boolean mayBeScout, long now) {
         Refuse full = acquireCaps(now);
         if (full != null) {
             return full;
@@ -129,7 +131,7 @@ final class Permits {
         if (!exchange.isCall()) {
             return Step.ADMIT;
         }
-        if (acquireDryRun(rank) || backend.bulkhead().tryAcquire()) {
+        if (acquireDryRun() || backend.bulkhead().tryAcquire()) {
             hold(now);
             return Step.ADMIT;
         }
@@ -157,12 +159,13 @@ final class Permits {
 
     private void hold(long now) {
         call = CallPermit.HELD;
+        rank.permitHeld();
         limitMark = backend.limit().started(now);
         backend.limit().pace().sent(now);
     }
 
     /** Acquires a permit regardless of the limit if the bulkhead is not enforced. */
-    private boolean acquireDryRun(QueueRank rank) {
+    private boolean acquireDryRun() {
         QueueingBulkhead counting = backend.bulkhead().dryRun();
         if (counting == null || !backend.bulkhead().acquireAnyway()) {
             return false;
@@ -348,6 +351,7 @@ final class Permits {
             backend.limit().ended(now, limitMark, nanos, evidence == Evidence.ANSWERED ? evidence : Evidence.NONE);
         }
         call = CallPermit.NONE;
+        rank.permitReturned();
         releaseOverdue();
     }
 
@@ -364,6 +368,7 @@ final class Permits {
             dryRun.end();
             dryRun = null;
         }
+        rank.permitReturned();
         boolean ownsPermit = entry.leaveGeneration();
         // A call whose permit the breaker has given back hung: the breaker's evidence, not the limit's. A
         // route that hangs while others are answered is no sign of overload, and neither is an instance that

@@ -1,12 +1,13 @@
 package io.weir.engine;
 
+import io.weir.limit.GuaranteedShare;
 import io.weir.limit.Priority;
 import io.weir.limit.Tenants;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The rank of a call among those that wait for a permit: its class, and the tenant with which it shares its
- * turn.
+ * The rank of a call among those that wait for a permit: whether it is in the guaranteed share of its route,
+ * its class, and the tenant with which it shares its turn.
  */
 // Concurrency: written on the exchange's event loop, before the call waits; any thread reads it from then on.
 final class QueueRank {
@@ -16,6 +17,9 @@ final class QueueRank {
     private final Priority priority;
     /** Null: none, or the call has not had to wait. */
     private @Nullable String tenant;
+
+    private boolean isGuaranteed;
+    private boolean countsInShare;
 
     /** The rank of a call that has not waited. */
     QueueRank(ExchangeRecord record, Backend backend, Priority priority) {
@@ -35,9 +39,42 @@ final class QueueRank {
         return tenant;
     }
 
-    /** Reads the call's tenant; before the call waits. */
-    void readTenant() {
+    /** Whether the call goes before all others. */
+    boolean isGuaranteed() {
+        return isGuaranteed;
+    }
+
+    /** Determines the rank; before the call waits. */
+    void determine() {
         tenant = CallerHash.tenant(record);
+        GuaranteedShare share = share();
+        if (share != null && !countsInShare) {
+            isGuaranteed = share.tryEnter(backend.bulkhead().maxConcurrentCalls());
+            countsInShare = isGuaranteed;
+        }
+    }
+
+    /** The call has its permit. */
+    void permitHeld() {
+        GuaranteedShare share = share();
+        if (share != null && !countsInShare) {
+            share.enter();
+            countsInShare = true;
+        }
+    }
+
+    /** The call holds no permit any more, or never gets one. */
+    void permitReturned() {
+        GuaranteedShare share = record.route().guaranteedShare();
+        if (share != null && countsInShare) {
+            countsInShare = false;
+            share.leave();
+        }
+    }
+
+    /** The share of the route; null: none, or the call goes to the backend of its fallback. */
+    private @Nullable GuaranteedShare share() {
+        return record.fellBack() ? null : record.route().guaranteedShare();
     }
 
     /** Counts the end of a wait for the call's tenant. */

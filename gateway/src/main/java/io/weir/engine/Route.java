@@ -7,6 +7,7 @@ import io.weir.fallback.StaticAnswer;
 import io.weir.health.ProbeMode;
 import io.weir.health.RouteHealth;
 import io.weir.lastgood.LastGood;
+import io.weir.limit.GuaranteedShare;
 import io.weir.limit.OverdueCalls;
 import io.weir.limit.Priority;
 import io.weir.limit.QueueingBulkhead;
@@ -59,6 +60,7 @@ public record Route(
         UsualTime usualTime,
         @Nullable ProbeMode probe,
         Priority priority,
+        @Nullable GuaranteedShare guaranteedShare,
         @Nullable AddressRule access,
         @Nullable AuthenticationRule authentication,
         @Nullable RateLimiter rateLimiter,

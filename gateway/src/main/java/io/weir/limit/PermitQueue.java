@@ -117,9 +117,7 @@ final class PermitQueue implements Waiter.Entered {
     /** Whether a newcomer that finds the queue full takes the place of a waiter. */
     private boolean takesPlaceOfAnother(Waiter waiter) {
         return capacity > 0
-                && (overflow == Overflow.EVICT_OLDEST
-                        || waiter.tenant() != null
-                        || waiting.hasLower(waiter.priority(), capacity));
+                && (overflow == Overflow.EVICT_OLDEST || waiter.tenant() != null || waiting.hasLower(waiter, capacity));
     }
 
     /** Promises a permit in use to a waiter; false if none waits, or the permit exceeds the limit. */

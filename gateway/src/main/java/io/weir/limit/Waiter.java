@@ -59,6 +59,14 @@ public abstract class Waiter {
         return Priority.NORMAL;
     }
 
+    /**
+     * Whether the call goes before all others, whatever their priority: it is in a guaranteed share. Must not
+     * change while it waits.
+     */
+    protected boolean isGuaranteed() {
+        return false;
+    }
+
     /** The tenant with which the call shares its turn; null: none. Must not change while it waits. */
     protected @Nullable String tenant() {
         return null;

@@ -8,10 +8,11 @@ import org.jspecify.annotations.Nullable;
  * The waiting calls of one bulkhead, in the order in which they are served and evicted. Not thread-safe:
  * {@link PermitQueue} confines it to one thread at a time.
  *
- * <p><b>Order of service</b>: the highest priority first, except that one of {@value #RESERVE_ONE_IN} permits
- * goes to the lowest priority that waits, so that it does not starve. Within a priority, the tenants take
- * turns. A tenant's calls are served oldest first until one of them is refused, then newest first until none
- * of them waits: under overload, the calls that are served were served quickly.
+ * <p><b>Order of service</b>: the calls of guaranteed shares first, then the highest priority, except that
+ * one of {@value #RESERVE_ONE_IN} permits goes to the lowest priority that waits, so that it does not starve.
+ * Within a priority, the tenants take turns. A tenant's calls are served oldest first until one of them is
+ * refused, then newest first until none of them waits: under overload, the calls that are served were served
+ * quickly.
  *
  * <p><b>Order of eviction</b>: the lowest priority that waits first, except for its reserve of one
  * {@value #RESERVE_ONE_IN}th of the queue (at least one place, if there are two); within it, the tenant with
@@ -26,11 +27,14 @@ final class WaitingCalls {
     /** The lowest priority gets one of this number of permits, and of this number of places in the queue. */
     static final int RESERVE_ONE_IN = 50;
 
-    /** By rank, the highest first. Null while no call of that priority has waited yet. */
-    private final @Nullable TenantQueues[] queues = new @Nullable TenantQueues[3];
+    /** By rank: the guaranteed calls, and each priority. Null while no call of that rank has waited yet. */
+    private final @Nullable TenantQueues[] queues = new @Nullable TenantQueues[1 + Priority.values().length];
 
     /** The size of each queue, for readers on other threads. */
     private final AtomicIntegerArray sizes = new AtomicIntegerArray(queues.length);
+
+    /** The guaranteed calls of each priority, for readers on other threads. */
+    private final AtomicIntegerArray guaranteed = new AtomicIntegerArray(Priority.values().length);
 
     private int size;
     /** Permits that went to a higher priority while a lower one waited. */
@@ -40,19 +44,23 @@ final class WaitingCalls {
         return size;
     }
 
+    private static int rank(Waiter waiter) {
+        return waiter.isGuaranteed() ? 0 : rank(waiter.priority());
+    }
+
     private static int rank(Priority priority) {
-        return priority.rank();
+        return 1 + priority.rank();
     }
 
-    /** The waiting calls of a priority. From any thread. */
+    /** The waiting calls of a priority, the guaranteed ones included. From any thread. */
     int size(Priority priority) {
-        return sizes.getOpaque(rank(priority));
+        return sizes.getOpaque(rank(priority)) + guaranteed.getOpaque(priority.rank());
     }
 
-    /** Whether a call of a lower priority waits that is not protected by its reserve. From any thread. */
-    boolean hasLower(Priority priority, int capacity) {
+    /** Whether a call of a lower rank waits that is not protected by its reserve. From any thread. */
+    boolean hasLower(Waiter newcomer, int capacity) {
         int protectedCalls = reserve(capacity);
-        for (int rank = queues.length - 1; rank > rank(priority); rank--) {
+        for (int rank = queues.length - 1; rank > rank(newcomer); rank--) {
             int waiting = sizes.getOpaque(rank);
             if (waiting > protectedCalls) {
                 return true;
@@ -67,9 +75,13 @@ final class WaitingCalls {
         return capacity < 2 ? 0 : Math.max(1, capacity / RESERVE_ONE_IN);
     }
 
-    private void publishSize(int rank) {
+    private void publishSize(int rank, Waiter changed, int change) {
         TenantQueues queue = queues[rank];
         sizes.setOpaque(rank, queue == null ? 0 : queue.size());
+        if (rank == 0) {
+            int priority = changed.priority().rank();
+            guaranteed.setOpaque(priority, guaranteed.getPlain(priority) + change);
+        }
     }
 
     int tenants(Priority priority) {
@@ -78,7 +90,7 @@ final class WaitingCalls {
     }
 
     void add(Waiter waiter) {
-        int rank = rank(waiter.priority());
+        int rank = rank(waiter);
         TenantQueues queue = queues[rank];
         if (queue == null) {
             queue = new TenantQueues();
@@ -86,7 +98,7 @@ final class WaitingCalls {
         }
         queue.add(waiter);
         size++;
-        publishSize(rank);
+        publishSize(rank, waiter, 1);
     }
 
     /**
@@ -102,10 +114,10 @@ final class WaitingCalls {
         if (refused) {
             tenant.serveNewestFirst();
         }
-        int rank = rank(waiter.priority());
+        int rank = rank(waiter);
         Objects.requireNonNull(queues[rank]).remove(waiter, tenant);
         size--;
-        publishSize(rank);
+        publishSize(rank, waiter, -1);
         return true;
     }
 
@@ -160,7 +172,7 @@ final class WaitingCalls {
     private @Nullable Waiter taken(@Nullable Waiter waiter) {
         if (waiter != null) {
             size--;
-            publishSize(rank(waiter.priority()));
+            publishSize(rank(waiter), waiter, -1);
         }
         return waiter;
     }

@@ -25,6 +25,9 @@
  * constant time, and any order of service is possible. Calls without a tenant need no look-up, and a priority
  * that nobody uses has no queue.
  *
+ * <p>Before all priorities come the calls of a {@link io.weir.limit.GuaranteedShare}, as many as its route
+ * may have. Rejected alternative: permits that only this route can take stay unused while it has no calls.
+ *
  * <p>With {@code EVICT_OLDEST} a queue is first-in-first-out until one of its calls is refused (evicted, or
  * expired), then newest first until it is empty: under a standing overload a first-in-first-out queue serves
  * only calls that have waited for nearly the whole allowed time. The effect in simulation (10 workers of 50

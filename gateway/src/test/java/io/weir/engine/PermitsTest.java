@@ -26,8 +26,7 @@ class PermitsTest {
     }
 
     private Decision acquire(Permits permits) {
-        ExchangeRecord record = fixture.record();
-        return permits.acquire(new QueueRank(record, record.backend(), record.priority()), true, fixture.now());
+        return permits.acquire(true, fixture.now());
     }
 
     /** The permits of a call that the backend has had for a while. */

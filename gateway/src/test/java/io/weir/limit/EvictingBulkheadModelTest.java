@@ -14,8 +14,8 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /**
- * Compares an evicting bulkhead, with priorities and tenants, with a simple sequential model under random
- * operations, one at a time.
+ * Compares an evicting bulkhead, with guaranteed calls, priorities and tenants, with a simple sequential
+ * model under random operations, one at a time.
  */
 class EvictingBulkheadModelTest {
 
@@ -30,20 +30,20 @@ class EvictingBulkheadModelTest {
         RandomRuns.play("evicting bulkhead", SEED, RUNS, seed -> new RandomRun(seed).play());
     }
 
-    /** The calls of one tenant and priority. */
+    /** The calls of one tenant and rank. */
     private static final class ModelQueue {
-        final Priority priority;
+        final int rank;
         final @Nullable String tenant;
         final List<Caller> calls = new ArrayList<>();
         boolean newestFirst;
 
-        ModelQueue(Priority priority, @Nullable String tenant) {
-            this.priority = priority;
+        ModelQueue(int rank, @Nullable String tenant) {
+            this.rank = rank;
             this.tenant = tenant;
         }
     }
 
-    /** The specified behaviour: in the list, the queues of each priority are in the order of their turns. */
+    /** The specified behaviour: in the list, the queues of each rank are in the order of their turns. */
     private static final class Model {
         private int limit;
         private int capacity;
@@ -59,7 +59,7 @@ class EvictingBulkheadModelTest {
         void add(Caller caller) {
             ModelQueue own = queueOf(caller);
             if (own == null) {
-                own = new ModelQueue(caller.priority, caller.tenant);
+                own = new ModelQueue(caller.rank(), caller.tenant);
                 queues.add(own);
             }
             own.calls.add(caller);
@@ -68,7 +68,7 @@ class EvictingBulkheadModelTest {
         @Nullable
         ModelQueue queueOf(Caller caller) {
             return queues.stream()
-                    .filter(queue -> queue.priority == caller.priority
+                    .filter(queue -> queue.rank == caller.rank()
                             && String.valueOf(queue.tenant).equals(String.valueOf(caller.tenant)))
                     .findFirst()
                     .orElse(null);
@@ -89,22 +89,22 @@ class EvictingBulkheadModelTest {
 
         void grantWaiters() {
             while (inUse < limit && !queues.isEmpty()) {
-                Priority highest = queues.stream()
-                        .map(queue -> queue.priority)
+                int highest = queues.stream()
+                        .map(queue -> queue.rank)
                         .min(Comparator.naturalOrder())
                         .get();
-                Priority lowest = queues.stream()
-                        .map(queue -> queue.priority)
+                int lowest = queues.stream()
+                        .map(queue -> queue.rank)
                         .max(Comparator.naturalOrder())
                         .get();
-                Priority chosen = highest;
+                int chosen = highest;
                 if (highest != lowest && ++passedOver == WaitingCalls.RESERVE_ONE_IN) {
                     passedOver = 0;
                     chosen = lowest;
                 }
-                Priority served = chosen;
+                int served = chosen;
                 ModelQueue queue = queues.stream()
-                        .filter(each -> each.priority == served)
+                        .filter(each -> each.rank == served)
                         .findFirst()
                         .get();
                 Caller next = queue.newestFirst ? queue.calls.getLast() : queue.calls.getFirst();
@@ -120,30 +120,30 @@ class EvictingBulkheadModelTest {
         /** The calls of which any may be evicted: tenants with equally many waiters are equal. */
         List<Caller> candidates() {
             int reserve = capacity < 2 ? 0 : Math.max(1, capacity / WaitingCalls.RESERVE_ONE_IN);
-            Priority lowest = queues.stream()
-                    .map(queue -> queue.priority)
+            int lowest = queues.stream()
+                    .map(queue -> queue.rank)
                     .max(Comparator.naturalOrder())
                     .get();
-            Priority higher = queues.stream()
-                    .map(queue -> queue.priority)
-                    .filter(priority -> priority != lowest)
+            int higher = queues.stream()
+                    .map(queue -> queue.rank)
+                    .filter(rank -> rank != lowest)
                     .max(Comparator.naturalOrder())
                     .orElse(lowest);
-            Priority evicted = size(lowest) > reserve ? lowest : higher;
+            int evicted = size(lowest) > reserve ? lowest : higher;
             int longest = queues.stream()
-                    .filter(queue -> queue.priority == evicted)
+                    .filter(queue -> queue.rank == evicted)
                     .mapToInt(queue -> queue.calls.size())
                     .max()
                     .getAsInt();
             return queues.stream()
-                    .filter(queue -> queue.priority == evicted && queue.calls.size() == longest)
+                    .filter(queue -> queue.rank == evicted && queue.calls.size() == longest)
                     .map(queue -> queue.calls.getFirst())
                     .toList();
         }
 
-        private int size(Priority priority) {
+        private int size(int rank) {
             return queues.stream()
-                    .filter(queue -> queue.priority == priority)
+                    .filter(queue -> queue.rank == rank)
                     .mapToInt(queue -> queue.calls.size())
                     .sum();
         }
@@ -152,16 +152,27 @@ class EvictingBulkheadModelTest {
     private static final class Caller extends Waiter {
         private final int number;
         private final boolean releasesAtOnce;
+        private final boolean isGuaranteed;
         private final Priority priority;
         private final @Nullable String tenant;
         private final RandomRun run;
 
-        Caller(int number, boolean releasesAtOnce, Priority priority, @Nullable String tenant, RandomRun run) {
+        Caller(int number, RandomRun run) {
             this.number = number;
-            this.releasesAtOnce = releasesAtOnce;
-            this.priority = priority;
-            this.tenant = tenant;
+            this.releasesAtOnce = run.random.nextInt(4) == 0;
+            this.isGuaranteed = run.random.nextInt(6) == 0;
+            this.priority = List.of(Priority.values()).get(run.random.nextInt(3));
+            this.tenant = run.tenants == 0 ? null : "t" + run.random.nextInt(run.tenants);
             this.run = run;
+        }
+
+        int rank() {
+            return isGuaranteed ? -1 : priority.rank();
+        }
+
+        @Override
+        protected boolean isGuaranteed() {
+            return isGuaranteed;
         }
 
         @Override
@@ -236,13 +247,7 @@ class EvictingBulkheadModelTest {
                     model.inUse += free ? 1 : 0;
                     compare(bulkhead.tryAcquire(), free);
                 }
-                case 1, 2, 3, 4 ->
-                    enter(new Caller(
-                            number,
-                            random.nextInt(4) == 0,
-                            List.of(Priority.values()).get(random.nextInt(3)),
-                            tenants == 0 ? null : "t" + random.nextInt(tenants),
-                            this));
+                case 1, 2, 3, 4 -> enter(new Caller(number, this));
                 case 5, 6 -> release();
                 case 7 -> leave();
                 default -> resize(1 + random.nextInt(4), random.nextInt(9));
@@ -250,7 +255,7 @@ class EvictingBulkheadModelTest {
         }
 
         private void enter(Caller caller) {
-            history.append(" enter(%d %s %s)".formatted(caller.number, caller.priority, caller.tenant));
+            history.append(" enter(%d %d %s)".formatted(caller.number, caller.rank(), caller.tenant));
             Entry entry = bulkhead.enter(caller);
             if (model.inUse < model.limit) {
                 model.inUse++;

@@ -13,6 +13,8 @@ class EvictingBulkheadTest {
 
     private final List<String> granted = new ArrayList<>();
     private final List<String> evicted = new ArrayList<>();
+    /** Whether the calls that enter are in a guaranteed share. */
+    private boolean isGuaranteed;
 
     @Test
     void servesInOrderOfArrivalWhileNoCallIsRefused() {
@@ -129,6 +131,25 @@ class EvictingBulkheadTest {
         release(bulkhead, 4);
 
         assertThat(granted).containsExactly("high 1", "high 2", "middle", "low");
+    }
+
+    @Test
+    void servesGuaranteedCallsBeforeAllOthersAndEvictsThemLast() {
+        QueueingBulkhead bulkhead = full(3);
+        enter(bulkhead, Priority.CRITICAL, null, "high 1", "high 2", "high 3");
+        isGuaranteed = true;
+        enter(bulkhead, Priority.SHEDDABLE, null, "kept 1");
+        enter(bulkhead, Priority.NORMAL, null, "kept 2");
+        assertThat(bulkhead.queued(Priority.SHEDDABLE)).isEqualTo(1);
+        assertThat(bulkhead.queued(Priority.NORMAL)).isEqualTo(1);
+        isGuaranteed = false;
+        enter(bulkhead, Priority.CRITICAL, null, "high 4");
+
+        assertThat(evicted).containsExactly("high 1", "high 2", "high 3");
+        release(bulkhead, 3);
+        assertThat(granted).containsExactly("kept 1", "kept 2", "high 4");
+        assertThat(bulkhead.queued(Priority.SHEDDABLE) + bulkhead.queued(Priority.NORMAL))
+                .isZero();
     }
 
     @Test
@@ -372,6 +393,7 @@ class EvictingBulkheadTest {
         private final String name;
         private final Priority priority;
         private final @Nullable String tenant;
+        private final boolean isInShare = isGuaranteed;
 
         Call(String name, Priority priority, @Nullable String tenant) {
             this.name = name;
@@ -387,6 +409,11 @@ class EvictingBulkheadTest {
         @Override
         protected void evicted() {
             evicted.add(name);
+        }
+
+        @Override
+        protected boolean isGuaranteed() {
+            return isInShare;
         }
 
         @Override

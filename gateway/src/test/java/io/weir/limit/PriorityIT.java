@@ -46,6 +46,7 @@ class PriorityIT extends GatewayTests {
                 .route("orders", "orders")
                 .route("pay", "orders", "priority: critical")
                 .route("report", "orders", "priority: sheddable")
+                .route("kept", "orders", "guaranteed-share: 50")
                 .withoutPauses()
                 .start();
     }
@@ -151,6 +152,74 @@ class PriorityIT extends GatewayTests {
                         .counter()
                         .count())
                 .isPositive();
+    }
+
+    /** The share is one permit of one: a second call of the route waits like any other. */
+    @Door.Any
+    void aGuaranteedShareGoesFirstAndAtItsLimitNoMore(Door door) throws Exception {
+        HeldCalls.Held first = hold(door);
+        ask(STRANGER, door.path("pay", "share-1"));
+        ask(STRANGER, door.path("kept", "share-2"));
+        ask(STRANGER, door.path("kept", "share-3"));
+        assertThat(share(door).calls()).isEqualTo(1);
+
+        assertServed(first, door.path("kept", "share-2"), door.path("pay", "share-1"), door.path("kept", "share-3"));
+
+        await().until(() -> share(door).calls() == 0);
+    }
+
+    @Door.Any
+    void aGuaranteedShareHasAPlaceInAQueueThatOthersHaveFilled(Door door) throws Exception {
+        HeldCalls.Held first = hold(door);
+        for (int i = 1; i <= 4; i++) {
+            ask(STRANGER, door.path("pay", "flood-" + i));
+        }
+        ask(STRANGER, door.path("kept", "flood-5"));
+
+        assertThat(answers.get(4).join().reason()).isEqualTo("queue-evicted");
+        assertServed(
+                first,
+                door.path("kept", "flood-5"),
+                door.path("pay", "flood-1"),
+                door.path("pay", "flood-2"),
+                door.path("pay", "flood-3"));
+        await().until(() -> share(door).calls() == 0);
+    }
+
+    @Door.Any
+    void aCallerThatLeavesGivesItsPartOfTheShareBack(Door door) throws Exception {
+        HeldCalls.Held first = hold(door);
+        try (TestCaller leaver = TestCaller.to(gateway.port())) {
+            leaver.send(TestCaller.head("GET", door.path("kept", "leaves")));
+            await().until(() -> share(door).calls() == 1);
+        }
+        await().until(() -> share(door).calls() == 0);
+        ask(STRANGER, door.path("pay", "after-1"));
+        ask(STRANGER, door.path("kept", "after-2"));
+
+        assertServed(first, door.path("kept", "after-2"), door.path("pay", "after-1"));
+    }
+
+    /** The calls under way count on under the new configuration. */
+    @Test
+    void aReloadKeepsTheCallsOfAShare() throws Exception {
+        Door door = Door.COMPILED;
+        answers.add(TestCaller.ask(gateway.port(), door.path("kept", "first")));
+        HeldCalls.Held first = calls.next();
+        String before = Files.readString(gateway.file());
+        gateway.rewrite(before.replace("guaranteed-share: 50", "guaranteed-share: 40"));
+        reload();
+        assertThat(share(door).calls()).isEqualTo(1);
+        ask(STRANGER, door.path("pay", "reloaded-1"));
+        ask(STRANGER, door.path("kept", "reloaded-2"));
+
+        assertServed(first, door.path("pay", "reloaded-1"), door.path("kept", "reloaded-2"));
+        gateway.rewrite(before);
+        reload();
+    }
+
+    private static GuaranteedShare share(Door door) {
+        return Objects.requireNonNull(gateway.route(door.id("kept")).guaranteedShare());
     }
 
     @Test

@@ -11,6 +11,7 @@ import io.weir.fallback.Fallback;
 import io.weir.health.ProbeMode;
 import io.weir.health.RouteHealth;
 import io.weir.lastgood.LastGood;
+import io.weir.limit.GuaranteedShare;
 import io.weir.limit.OverdueCalls;
 import io.weir.limit.Priority;
 import io.weir.limit.QueueingBulkhead;
@@ -39,6 +40,7 @@ public final class TestRoute {
     private InFlightCounter inFlight = new InFlightCounter();
     private UsualTime usualTime = new UsualTime();
     private @Nullable ProbeMode probe;
+    private @Nullable GuaranteedShare guaranteedShare;
     private Priority priority = Priority.NORMAL;
     private @Nullable AddressRule access;
     private @Nullable AuthenticationRule authentication;
@@ -125,6 +127,12 @@ public final class TestRoute {
         return this;
     }
 
+    /** The share of the backend's limit. */
+    public TestRoute guaranteedShare(GuaranteedShare own) {
+        guaranteedShare = own;
+        return this;
+    }
+
     /** The callers that may use the route, the proof of identity that it requires, and their quotas. */
     public TestRoute callers(
             @Nullable AddressRule addresses, @Nullable AuthenticationRule identity, @Nullable RateLimiter quotas) {
@@ -159,6 +167,7 @@ public final class TestRoute {
                 usualTime,
                 probe,
                 priority,
+                guaranteedShare,
                 access,
                 authentication,
                 rateLimiter,

@@ -32,6 +32,7 @@ import io.weir.ratelimit.RedisProperties;
 import io.weir.ratelimit.SharedRateLimitProperties;
 import io.weir.retry.RetryProperties;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -57,6 +58,7 @@ final class ConsistencyCheck {
     private static final Set<String> GATEWAY_FIELDS =
             Set.of("content-length", "transfer-encoding", "connection", "keep-alive", "upgrade", "te", "trailer");
 
+    private static final int ALL_PERCENT = 100;
     private static final String DEADLINE = "the deadline";
     private static final String NOT_BOTH = "a static answer or another backend, not both";
     private static final Set<Integer> WITHOUT_BODY = Set.of(204, 205, 304);
@@ -85,6 +87,7 @@ final class ConsistencyCheck {
         weir.each(WeirProperties::backends).forEach(backend -> {
             checkBackend(backend.getValue());
             checkTenants(backend.getKey(), backend.getValue(), routes);
+            checkGuaranteedShares(backend.getKey(), routes);
         });
         Map<String, Route> byId = routes.stream()
                 .filter(route -> route.id() != null)
@@ -111,6 +114,30 @@ final class ConsistencyCheck {
                 checkRoute(section, route.backend());
             }
         });
+    }
+
+    /** The guaranteed shares of a backend's routes fit into its limit. */
+    private void checkGuaranteedShares(String backend, List<Route> routes) {
+        int sum = 0;
+        List<String> shares = new ArrayList<>();
+        for (Route route : routes) {
+            Entry entry = backend.equals(route.backend()) && route.id() != null
+                    ? weir.in(WeirProperties::routes, route.id())
+                            .explicit(RouteProperties::guaranteedShare)
+                            .orElse(null)
+                    : null;
+            if (entry != null) {
+                sum += (Integer) entry.value();
+                shares.add(route.id() + ' ' + entry.value());
+                if (sum > ALL_PERCENT) {
+                    report(
+                            entry,
+                            "at most 100 percent with the other shares of backend " + backend + ": "
+                                    + String.join(", ", shares));
+                    return;
+                }
+            }
+        }
     }
 
     private Section<RedisProperties> redis() {
