@@ -42,14 +42,15 @@ class ArchitectureTest {
             Map.entry("outcome", Set.of()),
             Map.entry("deadline", Set.of()),
             Map.entry("limit", Set.of()),
+            Map.entry("capacity", Set.of()),
             Map.entry("health", Set.of()),
             Map.entry("retry", Set.of()),
             Map.entry("body", Set.of()),
             Map.entry("websocket", Set.of()),
-            Map.entry("probe", Set.of("health", "instance", "faults", "retry")),
+            Map.entry("probe", Set.of("health", "instance", "faults", "retry", "capacity")),
             // The compartment of streams.
             Map.entry("slowcaller", Set.of("limit")),
-            Map.entry("instance", Set.of("health")),
+            Map.entry("instance", Set.of("health", "capacity")),
             // Requests are refused by their priority.
             Map.entry("overload", Set.of("limit")),
             Map.entry("drain", Set.of()),
@@ -144,6 +145,7 @@ class ArchitectureTest {
             Set.of(
                     "health",
                     "limit",
+                    "capacity",
                     "instance",
                     "retry",
                     "fallback",

@@ -17,6 +17,7 @@ import io.weir.instance.InstancesInForce;
 import io.weir.instance.UpstreamProtocol;
 import io.weir.limit.LimitInForce;
 import io.weir.limit.LimitLog;
+import io.weir.limit.LimitSettings;
 import io.weir.limit.LittlesLawProperties;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.limit.RegisteredBulkhead;
@@ -112,11 +113,13 @@ public final class BackendFactory {
         Health health = health(name, settings, compartmentPermits, plan);
         List<InstanceAddress> addresses = source.addresses();
         Instances instances = instanceFactory.create(properties, addresses, health, compartmentPermits, plan);
+        InstancesInForce instancesInForce = new InstancesInForce(instances);
+        limit.stateBy((learnt, now) -> instancesInForce.get().statedLimit(learnt, now));
         limit.limitBy(health.caps()::maxCalls, health.caps()::limitShare);
         RetryBudget retryBudget = new RetryBudget(properties.retryBudget(), nanoClock.getAsLong());
         ServiceTimeEstimate serviceTime = new ServiceTimeEstimate(littlesLaw, health, nanoClock);
-        Compartment compartment = new Compartment(
-                bulkhead, limit, streams, new InstancesInForce(instances), serviceTime, new InFlightShare());
+        Compartment compartment =
+                new Compartment(bulkhead, limit, streams, instancesInForce, serviceTime, new InFlightShare());
         BackendSettings backendSettings = backendSettings(name, properties);
         BackendMeters meters =
                 new BackendMeters(openMeters(plan), name, compartment, backendSettings.maxWaitNanos(), retryBudget);
@@ -138,11 +141,19 @@ public final class BackendFactory {
     }
 
     private LimitInForce limit(BackendProperties properties, QueueingBulkhead bulkhead, int permits) {
-        return new LimitInForce(
-                bulkhead,
-                properties.bulkhead().settings(permits, properties.deadline().toNanos()),
-                nanoClock,
-                BackendFactory::wallNanos);
+        return new LimitInForce(bulkhead, limitSettings(properties, permits), nanoClock, BackendFactory::wallNanos);
+    }
+
+    /**
+     * The settings of a backend's limit.
+     *
+     * @param permits this gateway's share of a fixed limit
+     */
+    static LimitSettings limitSettings(BackendProperties properties, int permits) {
+        return properties
+                .bulkhead()
+                .settings(permits, properties.deadline().toNanos())
+                .withSignal(properties.capacitySignal() != null);
     }
 
     /** The health of a new backend, registered in place of that of a retired backend of this name. */

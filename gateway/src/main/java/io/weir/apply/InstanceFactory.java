@@ -1,5 +1,7 @@
 package io.weir.apply;
 
+import io.weir.capacity.CapacitySignal;
+import io.weir.capacity.StatedCapacity;
 import io.weir.config.BackendProperties;
 import io.weir.engine.Backend;
 import io.weir.health.Health;
@@ -62,6 +64,7 @@ final class InstanceFactory {
             CompartmentPermits permits,
             BackendPlan plan) {
         String name = health.resilience4j().getName();
+        CapacitySignal signal = new CapacitySignal(permits::limitChanged);
         return assemble(
                 properties,
                 addresses,
@@ -69,7 +72,8 @@ final class InstanceFactory {
                 address -> new Instance(
                         address,
                         pool(name, properties, address, plan),
-                        instanceHealth(health, properties, address, permits)));
+                        instanceHealth(health, properties, address, permits),
+                        new StatedCapacity(signal)));
     }
 
     /**
@@ -100,8 +104,11 @@ final class InstanceFactory {
                     .orElse(null);
             Pool pool = known != null && isReusable ? known.pool() : pool(name, properties, address, plan);
             if (known == null || present.isSingle()) {
-                Instance created =
-                        new Instance(address, pool, instanceHealth(old.health(), properties, address, permits));
+                StatedCapacity capacity = known == null
+                        ? new StatedCapacity(present.first().capacity().signal())
+                        : known.capacity();
+                Instance created = new Instance(
+                        address, pool, instanceHealth(old.health(), properties, address, permits), capacity);
                 if (known == null) {
                     created.startSlowly(nanoClock.getAsLong());
                 }
@@ -119,7 +126,9 @@ final class InstanceFactory {
         List<Instance> all = addresses.stream().map(instances).toList();
         Instance first = all.getFirst();
         return all.size() == 1
-                ? Instances.of(new Instance(first.address(), first.pool(), health), properties.loadBalancing())
+                ? Instances.of(
+                        new Instance(first.address(), first.pool(), health, first.capacity()),
+                        properties.loadBalancing())
                 : Instances.of(
                         all,
                         health,

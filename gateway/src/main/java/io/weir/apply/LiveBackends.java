@@ -230,6 +230,7 @@ public final class LiveBackends implements AutoCloseable {
             next.source().onChange(() -> follow(name));
         }
         next.source().lookUpEvery(next.properties().resolveInterval());
+        next.instances().first().capacity().signal().configure(next.properties().capacitySignal());
         resizeBulkhead(next);
         backend.streams().resize(next.properties().maxStreams(), 0);
         next.meters().showAddresses(next.source());
@@ -356,10 +357,7 @@ public final class LiveBackends implements AutoCloseable {
         BulkheadProperties properties = managed.properties().bulkhead();
         Share share = share(properties);
         managed.backend().bulkhead().enforce(properties.enforce());
-        managed.backend()
-                .limit()
-                .configure(properties.settings(
-                        share.permits(), managed.properties().deadline().toNanos()));
+        managed.backend().limit().configure(BackendFactory.limitSettings(managed.properties(), share.permits()));
         managed.meters().setFloored(share.isFloored());
     }
 

@@ -1,5 +1,6 @@
 package io.weir.config;
 
+import io.weir.capacity.CapacitySignalProperties;
 import io.weir.health.CircuitBreakerProperties;
 import io.weir.health.HealthCheckProperties;
 import io.weir.health.RecoveryProperties;
@@ -54,6 +55,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *     only counts the exchanges that would have ended ({@code weir_would_refuse_total}); these end after ten
  *     minutes, or at the caller's own deadline.
  * @param bulkhead the limit on concurrent calls, and its queue.
+ * @param capacitySignal the capacity that the backend states in its answers; default: none.
  * @param fairness fair shares for the tenants of the backend's calls.
  * @param maxStreams maximum number of concurrent streams ({@code mode: stream}) and WebSockets; 1 to 1000000.
  *     Streams last long, so they have a limit of their own and use no permits of calls. A request for a
@@ -88,6 +90,7 @@ public record BackendProperties(
         @DefaultValue("true") boolean deadlineEnforce,
 
         @DefaultValue @Valid @NestedConfigurationProperty BulkheadProperties bulkhead,
+        @Nullable @Valid @NestedConfigurationProperty CapacitySignalProperties capacitySignal,
         @DefaultValue @Valid @NestedConfigurationProperty FairnessProperties fairness,
         @DefaultValue("256") @Min(1) @Max(1_000_000) int maxStreams,
 

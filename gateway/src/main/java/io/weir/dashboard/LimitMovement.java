@@ -14,8 +14,9 @@ import java.util.Set;
  * growth}, {@code growth-reverted}, {@code queueing}, {@code shedding}, {@code timeouts}, {@code recovery} or
  * {@code probe}. Every other movement has another cause, for which the limit's last reason would be wrong:
  * {@code ramp} and {@code ramp-ended} of a backend that recovers, {@code operator} and {@code
- * operator-ended}, {@code instances} that take calls no more or again, and {@code configuration} for a reload
- * and for the number of gateways that share a fixed limit.
+ * operator-ended}, {@code signal} and {@code signal-ended} of a backend that states its capacity, {@code
+ * instances} that take calls no more or again, and {@code configuration} for a reload and for the number of
+ * gateways that share a fixed limit.
  *
  * <p>Several movements within a second are one, with the last reason.
  */
@@ -27,6 +28,7 @@ final class LimitMovement {
     private static final String AUTO = "auto";
     private static final String RAMP = "ramp";
     private static final String OPERATOR = "operator";
+    private static final String SIGNAL = "signal";
     private static final String PROBE = "probe";
     private static final String ENDED = "-ended";
     private static final String INSTANCES = "instances";
@@ -58,6 +60,12 @@ final class LimitMovement {
         }
         if (from.binds().equals(OPERATOR)) {
             return OPERATOR + ENDED;
+        }
+        if (to.binds().equals(SIGNAL)) {
+            return SIGNAL;
+        }
+        if (from.binds().equals(SIGNAL)) {
+            return SIGNAL + ENDED;
         }
         return to.binds().equals(AUTO) && from.binds().equals(AUTO) ? learnt(from, to) : CONFIGURATION;
     }

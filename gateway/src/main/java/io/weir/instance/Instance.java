@@ -1,5 +1,7 @@
 package io.weir.instance;
 
+import io.weir.capacity.CapacitySignal;
+import io.weir.capacity.StatedCapacity;
 import io.weir.health.Health;
 import java.net.URI;
 import java.util.concurrent.TimeUnit;
@@ -32,6 +34,7 @@ public final class Instance implements Choice.Candidate {
     private final AtomicInteger streams;
     private final LongAdder answeredCalls;
     private final LongAdder failedCalls;
+    private final StatedCapacity capacity;
     private volatile long waitingSince;
 
     /**
@@ -42,6 +45,11 @@ public final class Instance implements Choice.Candidate {
      * @param health whether calls go to the instance; of a backend's only instance, the health of the backend
      */
     public Instance(InstanceAddress address, Pool pool, Health health) {
+        this(address, pool, health, new StatedCapacity(new CapacitySignal(() -> {})));
+    }
+
+    /** An instance that may state its capacity. */
+    public Instance(InstanceAddress address, Pool pool, Health health, StatedCapacity capacity) {
         this(
                 address,
                 pool,
@@ -51,7 +59,8 @@ public final class Instance implements Choice.Candidate {
                 new SlowStart(),
                 new AtomicInteger(),
                 new LongAdder(),
-                new LongAdder());
+                new LongAdder(),
+                capacity);
     }
 
     /** An instance whose host is resolved by each new connection. */
@@ -68,13 +77,15 @@ public final class Instance implements Choice.Candidate {
             SlowStart slowStart,
             AtomicInteger streams,
             LongAdder answeredCalls,
-            LongAdder failedCalls) {
+            LongAdder failedCalls,
+            StatedCapacity capacity) {
         this.latency = latency;
         this.exploration = exploration;
         this.slowStart = slowStart;
         this.streams = streams;
         this.answeredCalls = answeredCalls;
         this.failedCalls = failedCalls;
+        this.capacity = capacity;
         this.address = address;
         this.uri = address.shown();
         this.authority = authorityOf(address.uri());
@@ -107,7 +118,8 @@ public final class Instance implements Choice.Candidate {
                         slowStart,
                         streams,
                         answeredCalls,
-                        failedCalls);
+                        failedCalls,
+                        capacity);
     }
 
     /**
@@ -183,6 +195,11 @@ public final class Instance implements Choice.Candidate {
     /** Whether calls go to the instance. */
     public Health health() {
         return health;
+    }
+
+    /** The number of calls that the instance takes at once, as it states it. */
+    public StatedCapacity capacity() {
+        return capacity;
     }
 
     // ---------------------------------------------------------------- the load, for the choice
@@ -311,7 +328,9 @@ public final class Instance implements Choice.Candidate {
 
     @Override
     public boolean isFull() {
-        return health.caps().isRampFull() || health.caps().isAtCap();
+        return health.caps().isRampFull()
+                || health.caps().isAtCap()
+                || (capacity.hasStated() && capacity.isReached(health.inFlight(), health.now()));
     }
 
     @Override

@@ -1,6 +1,7 @@
 package io.weir.instance;
 
 import io.netty.handler.codec.http.HttpHeaders;
+import io.weir.capacity.StatedCapacity;
 import io.weir.health.Health;
 import io.weir.health.HealthGroup;
 import java.util.ArrayList;
@@ -21,7 +22,13 @@ import org.jspecify.annotations.Nullable;
 // thread compares it with the healths again, so the last one to write has seen all changes.
 public final class Instances {
 
+    /** The sum of shares need not be exact. */
+    private static final double ROUNDING = 1e-6;
+
     private final List<Instance> all;
+    /** The shares of the limit, in the order of the instances. */
+    private final double[] shares;
+
     private final Health health;
     private final @Nullable HealthGroup group;
     private final LoadBalancingProperties balancing;
@@ -70,6 +77,7 @@ public final class Instances {
                         cookie, this.all.stream().map(Instance::shownAddress).toList());
         List<Instance> backups = this.all.stream().filter(Instance::isBackup).toList();
         List<Instance> primaries = this.all.subList(0, all.size() - backups.size());
+        this.shares = shares(this.all, primaries, backups);
         this.ring = ring(hashKey, primaries);
         this.backupRing = ring(hashKey, backups);
         this.random = random;
@@ -83,7 +91,7 @@ public final class Instances {
                         health,
                         this.all.stream().map(Instance::health).toList(),
                         primaries.size(),
-                        shares(this.all, primaries, backups),
+                        shares,
                         balancing.maxCallsEach(),
                         this::changed);
     }
@@ -209,6 +217,30 @@ public final class Instances {
         }
         Instance backup = reserve.choose(now, tried, hash, calls);
         return backup == null || (tried != null && tried.contains(backup.identity())) ? chosen : backup;
+    }
+
+    /**
+     * The limit on the calls of all instances, where some state their capacity: those have what they state,
+     * the others their shares of the learnt limit. What the instances that take calls have is scaled to all.
+     *
+     * @param learnt the learnt limit
+     * @return 0 or more; {@link StatedCapacity#NONE}: no instance that takes calls states its capacity
+     */
+    public int statedLimit(int learnt, long now) {
+        boolean isStated = false;
+        double calls = 0;
+        double share = 0;
+        for (int i = 0; i < shares.length; i++) {
+            Instance one = all.get(i);
+            if (!one.isIn() || isInReserve(one)) {
+                continue;
+            }
+            int stated = one.capacity().calls(now);
+            isStated |= stated != StatedCapacity.NONE;
+            calls += stated == StatedCapacity.NONE ? shares[i] * learnt : stated;
+            share += shares[i];
+        }
+        return isStated ? (int) Math.min(Integer.MAX_VALUE, calls / share + ROUNDING) : StatedCapacity.NONE;
     }
 
     /** Whether an instance is a backup that gets no calls now, since a primary takes them. */

@@ -28,6 +28,9 @@ public final class AdaptiveLimit implements Limit {
 
     private static final int MIN_QUEUE_CAPACITY = 32;
     private static final int MAX_QUEUE_CAPACITY = 100_000;
+    /** A smaller difference of the queue's capacity is not worth a resize. */
+    static final int RESIZED_ONE_IN = 16;
+
     private static final double SECOND = 1e9;
     private static final double MILLIS_PER_SECOND = 1e3;
     private static final double NANOS_PER_MILLI = 1e6;
@@ -52,6 +55,9 @@ public final class AdaptiveLimit implements Limit {
 
     /** As WAITING: the call has just begun to wait. */
     private static final int QUEUED = -2;
+
+    /** As WAITING: the mark is the number that was in force in place of the limit. */
+    private static final int RESUMED = -3;
 
     private final long startNanos;
     private final double startMillis;
@@ -201,6 +207,11 @@ public final class AdaptiveLimit implements Limit {
         }
     }
 
+    @Override
+    public void resume(int calls, long nowNanos) {
+        process(nowNanos, calls, 0, null, RESUMED);
+    }
+
     /** {@link LimitBounds#initial} has no effect once the limit has measured something. */
     @Override
     public void configure(LimitBounds bounds, long deadlineNanos) {
@@ -245,8 +256,7 @@ public final class AdaptiveLimit implements Limit {
                 recordChange();
                 applied = latest;
                 knee.configure(latest.bounds, latest.deadline, latest.share);
-                explained = knee.wholeValue();
-                lastChange.moved(knee.wholeLimit(), knee.lastChange() == Change.PROBE);
+                moved();
             }
             for (Sample sample : handedOver.takeAll()) {
                 apply(sample.nowNanos(), sample.mark(), sample.latencyNanos(), sample.evidence(), sample.inUse());
@@ -262,6 +272,10 @@ public final class AdaptiveLimit implements Limit {
         if (evidence == null) {
             if (inUse == QUEUED) {
                 knee.queued(now);
+            } else if (inUse == RESUMED) {
+                recordChange();
+                knee.resume(mark);
+                moved();
             } else if (inUse == WAITING) {
                 knee.waited(now, now - latencyNanos / SECOND);
             } else {
@@ -287,8 +301,7 @@ public final class AdaptiveLimit implements Limit {
         recordChange();
         int capacity = capacity();
         boolean resized = limit != before.limit()
-                // A small difference is not worth a resize.
-                || Math.abs(capacity - seen.queueCapacity) > seen.queueCapacity / 16;
+                || Math.abs(capacity - seen.queueCapacity) > seen.queueCapacity / RESIZED_ONE_IN;
         boolean outdated = resized
                 || applied.share != seen.share
                 || lastChange.reason() != before.lastChange()
@@ -315,6 +328,12 @@ public final class AdaptiveLimit implements Limit {
             lastChange.record(explained, limit, knee.lastChange(), lastNow);
             explained = limit;
         }
+    }
+
+    /** The number has changed without a decision. */
+    private void moved() {
+        explained = knee.wholeValue();
+        lastChange.moved(knee.wholeLimit(), knee.lastChange() == Change.PROBE);
     }
 
     private static boolean differs(double now, double before) {

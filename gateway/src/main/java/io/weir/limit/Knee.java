@@ -81,6 +81,20 @@ final class Knee {
         limit.configure(bounds, nextShare, !base.isKnown());
     }
 
+    /**
+     * Goes on from a number that was in force meanwhile in place of the limit. The samples so far are those
+     * of another limit.
+     *
+     * @param whole the number for all instances
+     */
+    void resume(int whole) {
+        window.close();
+        growth.endTrial();
+        probes.cancel();
+        ascent.cancel();
+        limit.resume(whole);
+    }
+
     // ---------------------------------------------------------------- facts
 
     /** The limit of the instances that take calls. */

@@ -49,6 +49,11 @@ final class LearntLimit {
         calls = lastChange == Change.INITIAL && isUnknown ? initial : clip(calls);
     }
 
+    /** Takes another number, which is no change of its own. */
+    void resume(int whole) {
+        calls = clip(whole * share);
+    }
+
     double share() {
         return share;
     }

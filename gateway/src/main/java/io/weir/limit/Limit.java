@@ -115,6 +115,27 @@ public interface Limit {
         return false;
     }
 
+    /**
+     * Looks at what the limit depends on besides its samples.
+     *
+     * @return whether the limit or the capacity of its queue has changed
+     */
+    default boolean look(long nowNanos) {
+        return false;
+    }
+
+    /**
+     * Goes on learning from a number that was in force meanwhile in place of the limit.
+     *
+     * @param calls the number for all instances
+     */
+    default void resume(int calls, long nowNanos) {}
+
+    /** Whether the limit is the capacity that the backend states. */
+    default boolean isStated() {
+        return false;
+    }
+
     /** The figures behind the limit, for operators. */
     Beliefs beliefs();
 

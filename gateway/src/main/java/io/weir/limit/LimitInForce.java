@@ -15,7 +15,8 @@ import org.jspecify.annotations.Nullable;
  * The limit that a backend's bulkhead has in force: the lowest of
  *
  * <ul>
- *   <li>its {@link Limit}, fixed or adaptive;
+ *   <li>its {@link Limit}, fixed or adaptive, or the capacity that the backend states in place of an adaptive
+ *       one;
  *   <li>an operator's limit, which holds until it is released; it replaces a fixed limit, so an operator can
  *       also raise that;
  *   <li>the ceiling that the backend's health sets while the backend recovers, or while some of its instances
@@ -47,11 +48,14 @@ public final class LimitInForce {
     private final AnswerPace pace = new AnswerPace();
     private final LostPermits lost = new LostPermits();
     private volatile Runnable onLearnt = () -> {};
+    private volatile CapacitySource capacity = (learnt, now) -> CapacitySource.NONE;
 
     /** The number that is in force: the lowest one. */
     public enum Binding {
         /** The number that an adaptive limit has found. */
         AUTO,
+        /** The number that the backend has stated, in place of that of an adaptive limit. */
+        SIGNAL,
         /** The configured number. */
         FIXED,
         /** An operator's number. */
@@ -105,14 +109,30 @@ public final class LimitInForce {
         }
         if (learning != null) {
             learning.configure(settings.bounds(), settings.deadlineNanos());
-            return learning;
+            return stated(learning, settings);
         }
-        return new AdaptiveLimit(
+        Limit learns = new AdaptiveLimit(
                 settings.bounds(),
                 settings.deadlineNanos(),
                 nanoClock.getAsLong(),
                 wallClock.getAsLong(),
                 this::putLearntInForce);
+        return stated(learns, settings);
+    }
+
+    /** The limit with the capacity signal on or off. */
+    private Limit stated(Limit learns, LimitSettings settings) {
+        if (learns instanceof StatedLimit known) {
+            return settings.hasSignal() ? known : known.learnt();
+        }
+        return settings.hasSignal()
+                ? new StatedLimit(
+                        learns,
+                        settings.bounds(),
+                        settings.deadlineNanos(),
+                        (learnt, now) -> capacity.limit(learnt, now),
+                        this::putLearntInForce)
+                : learns;
     }
 
     private void putLearntInForce() {
@@ -128,6 +148,11 @@ public final class LimitInForce {
      */
     public void onLearnt(Runnable action) {
         onLearnt = action;
+    }
+
+    /** Sets the source of the capacity that the backend states; it replaces the previous one. */
+    public void stateBy(CapacitySource source) {
+        capacity = source;
     }
 
     /**
@@ -191,6 +216,7 @@ public final class LimitInForce {
             if (share > 0 && seen.learning() != null) {
                 seen.learning().scaleTo(share);
             }
+            boolean _ = seen.limit().look(nanoClock.getAsLong());
             Numbers numbers = numbers(seen);
             bulkhead.resize(numbers.permits, numbers.queueCapacity, numbers.overflow);
             LimitState now = state.get();
@@ -206,7 +232,7 @@ public final class LimitInForce {
             capacity = seen.limit().queueCapacity();
         }
         int own = seen.permits();
-        if (seen.settings().isAdaptive() && seen.isLowest(seen.limit())) {
+        if (seen.settings().isAdaptive() && !seen.limit().isStated() && seen.isLowest(seen.limit())) {
             own = lost.addTo(own, seen.settings().bounds().max());
         }
         return new Numbers(
@@ -319,7 +345,8 @@ public final class LimitInForce {
             return Binding.RAMP;
         }
         if (seen.settings().isAdaptive()) {
-            return seen.operatorLimit() < seen.limit().value() ? Binding.OPERATOR : Binding.AUTO;
+            Binding own = seen.limit().isStated() ? Binding.SIGNAL : Binding.AUTO;
+            return seen.operatorLimit() < seen.limit().value() ? Binding.OPERATOR : own;
         }
         return seen.operatorLimit() != NONE || seen.isFixedByOperator() ? Binding.OPERATOR : Binding.FIXED;
     }
@@ -333,6 +360,16 @@ public final class LimitInForce {
     public long changes(Change reason) {
         Limit limit = state.get().learning();
         return limit == null ? 0 : limit.changes(reason);
+    }
+
+    /** The limit that the backend states, in force or not; 0: it states none. */
+    public int stated() {
+        return limit() instanceof StatedLimit seen ? seen.told() : 0;
+    }
+
+    /** The stated limits that were disproved, since the backend was created. */
+    public long disproofs() {
+        return state.get().learning() instanceof StatedLimit seen ? seen.disproofs() : 0;
     }
 
     /** The pace of the backend's answers. */

@@ -229,6 +229,9 @@
  * in. While an instance ramps up, nothing is learnt. The queue of an adaptive limit evicts; the queue of a
  * fixed one refuses newcomers of the same class, so that the behaviour of fixed limits does not change.
  *
+ * <p>While the backend states its capacity ({@link io.weir.capacity}), {@link io.weir.limit.StatedLimit} has
+ * that number in place of the adaptive limit's, which learns nothing meanwhile, and goes on from there.
+ *
  * <p>A call that hangs holds a permit until it is left behind. Samples do not show these permits, so {@link
  * io.weir.limit.LostPermits} are added to an adaptive limit: as many as such calls have held on average, and
  * room for clusters of them, but never more than there were such calls.
@@ -356,8 +359,8 @@
  *   <li>A base latency of more than a sixteenth of the deadline is too long for growth in a silence. Where
  *       20/s of 50 or 100 ms become 400 or 600 ms, 87 to 96 % are answered in the 25 s after it.
  *   <li>The adaptive limit does badly with one to four slow workers and with backends that collapse: see
- *       {@code limit-grid.md}. Gateways in front of one backend converge slowly: after 30 s one can still
- *       have three times another's share.
+ *       {@code limit-grid.md}. Such a backend can state its capacity. Gateways in front of one backend
+ *       converge slowly: after 30 s one can still have three times another's share.
  * </ul>
  */
 @NullMarked

@@ -1,6 +1,7 @@
 package io.weir.management;
 
 import io.github.resilience4j.circuitbreaker.CircuitBreaker;
+import io.weir.capacity.StatedCapacity;
 import io.weir.engine.Backend;
 import io.weir.health.Health;
 import io.weir.health.HealthChecks;
@@ -81,8 +82,11 @@ public record BackendView(
      * The limit on concurrent calls, and the reason for it.
      *
      * @param inForce the limit in force
-     * @param binds the one that is in force: {@code auto}, {@code fixed}, {@code operator} or {@code ramp}
+     * @param binds the one that is in force: {@code auto}, {@code signal}, {@code fixed}, {@code operator} or
+     *     {@code ramp}
      * @param own the limit that auto has found, or that the configuration fixes
+     * @param stated the limit that the backend states, within the bounds of auto; null: it has stated none in
+     *     the last ten seconds. It is in force, unless most calls under it have timed out or were shed
      * @param min smallest limit that auto may find; of a fixed limit, its number
      * @param max largest limit that auto may find; of a fixed limit, its number
      * @param baseLatencyMs latency of the backend while calls do not queue in it; null: not known
@@ -97,6 +101,7 @@ public record BackendView(
             int inForce,
             String binds,
             int own,
+            @Nullable Integer stated,
             int min,
             int max,
             @Nullable Double baseLatencyMs,
@@ -112,6 +117,7 @@ public record BackendView(
                     limit.inForce(),
                     limit.binding().word(),
                     beliefs.limit(),
+                    limit.stated() == 0 ? null : limit.stated(),
                     limit.min(),
                     limit.max(),
                     known(beliefs.baseLatencyNanos() / NANOS_PER_MILLI),
@@ -246,6 +252,8 @@ public record BackendView(
      * @param backup whether it gets calls only while no other instance can take them
      * @param active calls under way that the breaker has let in since it last opened
      * @param latencyMs the usual latency, as of the last call; null: not known
+     * @param capacity the number of calls that it takes at once, as it has stated in the last ten seconds;
+     *     null: it has not
      * @param answered calls that were answered well, since the start
      * @param failed calls that failed, or were answered with a sign of overload, since the start
      * @param ejections times that the instance was taken out because it failed and others did not, since the
@@ -261,6 +269,7 @@ public record BackendView(
             boolean backup,
             int active,
             @Nullable Double latencyMs,
+            @Nullable Integer capacity,
             long answered,
             long failed,
             long ejections,
@@ -277,12 +286,14 @@ public record BackendView(
 
         private static InstanceView of(Instance instance) {
             long latencyNanos = instance.lastLatencyNanos();
+            int capacity = instance.capacity().calls(instance.health().now());
             return new InstanceView(
                     instance.shownAddress(),
                     instance.weight(),
                     instance.isBackup(),
                     instance.inFlight(),
                     latencyNanos == 0 ? null : latencyNanos / NANOS_PER_MILLI,
+                    capacity == StatedCapacity.NONE ? null : capacity,
                     instance.answeredCalls(),
                     instance.failedCalls(),
                     instance.health().ejections(),

@@ -59,8 +59,8 @@ public enum BackendMeter implements Meters {
     /** The limit, apart from an operator's and from the ramp of a recovering backend. */
     LIMIT(
             gauge("weir.limit", "backend"),
-            "Limit of concurrent calls that auto has found, or that the configuration fixes. weir_permits_limit is"
-                    + " the one in force."),
+            "Limit of concurrent calls that auto has found, that the backend states, or that the configuration fixes."
+                    + " weir_permits_limit is the one in force."),
     /** The floor. */
     LIMIT_MIN(gauge("weir.limit.min", "backend"), "Smallest limit that auto may find; of a fixed limit, its number."),
     /** The ceiling. */
@@ -82,6 +82,17 @@ public enum BackendMeter implements Meters {
     LIMIT_UTILISATION(
             gauge("weir.limit.utilisation", "backend").in("ratio"),
             "Share of the calls that ended while the limit was reached, in the last window of auto; 0 if not known."),
+    /** What the backend says about itself. */
+    CAPACITY_STATED(
+            gauge("weir.capacity.stated", "backend"),
+            "Limit of concurrent calls that the backend states (capacity-signal), within the bounds of auto; 0: it"
+                    + " has stated none in the last ten seconds."),
+    /** Shows a backend whose statements are no use. */
+    CAPACITY_IGNORED(
+            counter("weir.capacity.ignored", "backend", "reason"),
+            "Statements of the backend's capacity that were ignored, by reason: not-a-number, zero (for longer than ten"
+                    + " seconds), jump (a hundred times as much, or less), or disproved (most calls timed out or"
+                    + " were shed, so that lower limits of auto count for five minutes)."),
     /** Shows that all gateways together may exceed a limit of scope cluster. */
     PERMITS_FLOORED(
             gauge("weir.permits.floored", "backend"),

@@ -2,6 +2,7 @@ package io.weir.metrics;
 
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Timer;
+import io.weir.capacity.CapacitySignal;
 import io.weir.engine.Backend;
 import io.weir.engine.BackendObserver;
 import io.weir.engine.Compartment;
@@ -148,6 +149,7 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
         instanceMeters.show(parts.instances());
         LimitInForce limit = compartment.limit();
         limitMeters(limit);
+        capacityMeters(limit);
         Supplier<LittlesLaw.Figures> figures = () -> this.law.figures(limit.limit());
         lawGauges(figures);
         scope.bean(LittlesLawBean.nameOf(name), new LittlesLawBean(figures, bulkhead));
@@ -226,6 +228,19 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
         scope.gauge(BackendMeter.LIMIT_BASE_LATENCY, () -> shown.beliefs().baseLatencyNanos() / NANOS_PER_SECOND, name);
         scope.gauge(BackendMeter.LIMIT_ANSWER_RATE, () -> shown.beliefs().answersPerSecond(), name);
         scope.gauge(BackendMeter.LIMIT_UTILISATION, () -> shown.beliefs().utilisation(), name);
+    }
+
+    private void capacityMeters(LimitInForce shown) {
+        scope.gauge(BackendMeter.CAPACITY_STATED, shown::stated, name);
+        for (CapacitySignal.Ignored reason : CapacitySignal.Ignored.values()) {
+            // All instances of a backend have one signal.
+            scope.counter(
+                    BackendMeter.CAPACITY_IGNORED,
+                    () -> parts.instances().first().capacity().signal().ignored(reason),
+                    name,
+                    reason.word());
+        }
+        scope.counter(BackendMeter.CAPACITY_IGNORED, shown::disproofs, name, "disproved");
     }
 
     private void lawGauges(Supplier<LittlesLaw.Figures> shown) {

@@ -20,7 +20,7 @@ const REASONS = {
 };
 
 /** Explains the limit in one sentence, without the terms of the algorithm. */
-export function limitReason({ binds, inForce, own, min, max, reason, changedAt }, suggested, at, instances, end) {
+export function limitReason({ binds, inForce, own, stated, min, max, reason, changedAt }, suggested, at, instances, end) {
   const needed = suggested > 0 ? ` The present calls need ${suggested}.` : '';
   if (binds === 'operator') {
     return inForce < own ? `An operator lowered it to ${inForce}; otherwise it is ${own}.`
@@ -31,6 +31,9 @@ export function limitReason({ binds, inForce, own, min, max, reason, changedAt }
   }
   if (binds === 'ramp') {
     return `Lowered while the backend recovers; it grows with each good answer, up to ${own}.`;
+  }
+  if (binds === 'signal') {
+    return `The backend says that it takes ${stated} at once; otherwise it is ${own}.`;
   }
   if (binds === 'fixed') {
     return `Fixed by the configuration.${needed}`;
@@ -53,6 +56,8 @@ const CHANGES = {
   'ramp-ended': 'the backend has recovered',
   operator: 'by an operator',
   'operator-ended': 'no longer held by an operator',
+  signal: 'the backend says how many it takes',
+  'signal-ended': 'the backend no longer says how many it takes, or cannot keep up with what it says',
   instances: 'the number of instances that take calls changed',
   configuration: 'the configuration or the number of gateways changed',
 };

@@ -56,7 +56,11 @@ class LimitMovementTest {
         "8, operator, 5, ramp, ramp",
         "10, auto, 8, operator, operator",
         "8, operator, 7, operator, operator",
-        "8, operator, 10, auto, operator-ended"
+        "8, operator, 10, auto, operator-ended",
+        "10, auto, 30, signal, signal",
+        "30, signal, 28, signal, signal",
+        "30, signal, 10, auto, signal-ended",
+        "30, signal, 5, operator, operator"
     })
     void isTheNumberThatBindsIfItIsNotTheLimitsOwn(int before, String bound, int now, String binds, String word) {
         assertThat(LimitMovement.reason(

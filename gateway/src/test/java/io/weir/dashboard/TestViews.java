@@ -57,7 +57,8 @@ final class TestViews {
     }
 
     TestViews auto(int own, int min, int max, double utilisation) {
-        return limit(new BackendView.LimitView(own, "auto", own, min, max, 20.0, 50.0, utilisation, "growth", START));
+        return limit(
+                new BackendView.LimitView(own, "auto", own, null, min, max, 20.0, 50.0, utilisation, "growth", START));
     }
 
     /** Calls of 50 ms each. */
@@ -88,12 +89,13 @@ final class TestViews {
     }
 
     static BackendView.LimitView fixedView(int number) {
-        return new BackendView.LimitView(number, "fixed", number, number, number, null, null, null, "fixed", null);
+        return new BackendView.LimitView(
+                number, "fixed", number, null, number, number, null, null, null, "fixed", null);
     }
 
     /** An adaptive limit. */
     static BackendView.LimitView autoView(int inForce, String binds, int own, String reason, String changedAt) {
-        return new BackendView.LimitView(inForce, binds, own, 2, 100, 20.0, 50.0, 0.5, reason, changedAt);
+        return new BackendView.LimitView(inForce, binds, own, null, 2, 100, 20.0, 50.0, 0.5, reason, changedAt);
     }
 
     static BackendView.InstanceView instance(String uri, String state) {
@@ -107,7 +109,7 @@ final class TestViews {
 
     private static BackendView.InstanceView instance(String uri, boolean isBackup, BackendView.BreakerView breaker) {
         return new BackendView.InstanceView(
-                uri, 1, isBackup, 0, null, 0, 0, 0, breaker, null, new BackendView.Connections(0, 0, 0, 1));
+                uri, 1, isBackup, 0, null, null, 0, 0, 0, breaker, null, new BackendView.Connections(0, 0, 0, 1));
     }
 
     private static BackendView.BreakerView breakerView(String state, int overdue, @Nullable Double pushbackMs) {

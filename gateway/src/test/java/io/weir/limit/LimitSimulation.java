@@ -118,6 +118,11 @@ final class LimitSimulation {
     /** A change of the backend at a moment. */
     record Event(double at, Consumer<LimitSimulation> change) {}
 
+    /** What the backend says to a gateway with each answer. */
+    interface Statement {
+        void said(Limit limit, Runnable onChange, long nowNanos);
+    }
+
     /** Creates the limit of one gateway; the bulkhead follows it through {@code onChange}. */
     interface LimitFactory {
         Limit create(double deadline, int gateway, Runnable onChange);
@@ -148,6 +153,7 @@ final class LimitSimulation {
         double[] tenants = {};
         boolean ignorePriorities;
         LimitFactory limit = fixed(8);
+        Statement statement = (told, onChange, nowNanos) -> {};
         Overflow overflow = Overflow.EVICT_OLDEST;
 
         double capacity() {
@@ -179,6 +185,11 @@ final class LimitSimulation {
 
         Setup limit(LimitFactory factory) {
             limit = factory;
+            return this;
+        }
+
+        Setup statement(Statement newStatement) {
+            statement = newStatement;
             return this;
         }
 
@@ -309,8 +320,8 @@ final class LimitSimulation {
          * A fixed limit has the queue of the simulation's best fixed limit: as long as can be served in time.
          */
         private int capacity() {
-            return limit instanceof AdaptiveLimit adaptive
-                    ? adaptive.queueCapacity()
+            return !(limit instanceof FixedLimit)
+                    ? limit.queueCapacity()
                     : (int) Math.max(8, Math.max(2 * limit.value(), setup.deadline / 2 * setup.capacity()));
         }
     }
@@ -635,8 +646,8 @@ final class LimitSimulation {
         } else if (call.waits) {
             at(now + setup.deadline / 2, Step.EXPIRY, call);
             call.gateway.limit.queued(nanos());
-            if (call.gateway.limit instanceof AdaptiveLimit adaptive && adaptive.longWaitNanos() < Long.MAX_VALUE) {
-                at(now + adaptive.longWaitNanos() / 1e9, Step.LONG_WAIT, call);
+            if (call.gateway.limit.longWaitNanos() < Long.MAX_VALUE) {
+                at(now + call.gateway.limit.longWaitNanos() / 1e9, Step.LONG_WAIT, call);
             }
         }
     }
@@ -663,9 +674,7 @@ final class LimitSimulation {
     }
 
     private void waited(Call call) {
-        if (call.gateway.limit instanceof AdaptiveLimit adaptive) {
-            adaptive.waited(nanos(), (long) (call.arrivedAt * 1e9));
-        }
+        call.gateway.limit.waited(nanos(), (long) (call.arrivedAt * 1e9));
     }
 
     private boolean retry(Call call) {
@@ -684,6 +693,9 @@ final class LimitSimulation {
         Gateway gateway = call.gateway;
         double latency = now - call.dispatchedAt;
         double total = now - call.arrivedAt;
+        if (evidence == Evidence.ANSWERED) {
+            setup.statement.said(gateway.limit, gateway::resize, nanos());
+        }
         gateway.limit.ended(nanos(), call.mark, (long) (latency * 1e9), evidence, gateway.bulkhead.inUse());
         switch (evidence) {
             case ANSWERED -> {

@@ -131,7 +131,7 @@ class WeirEndpointTest {
                                   "calls": {"active": 1, "limit": 2, "waiting": 0,
                                     "waitingByPriority": {"critical": 0, "normal": 0, "sheddable": 0},
                                     "queueCapacity": 3, "maxWaitMs": 0.0},
-                                  "limit": {"inForce": 2, "binds": "fixed", "own": 2, "min": 2, "max": 2,
+                                  "limit": {"inForce": 2, "binds": "fixed", "own": 2, "stated": null, "min": 2, "max": 2,
                                     "baseLatencyMs": null, "answersPerSecond": null, "utilisation": null,
                                     "reason": "fixed", "changedAt": null},
                                   "streams": {"active": 1, "limit": 5},
@@ -156,7 +156,7 @@ class WeirEndpointTest {
         fixture.adapt();
         assertThat(json(endpoint.one("orders")).get("limit"))
                 .isEqualTo(JsonMapper.shared().readTree("""
-                                {"inForce": 8, "binds": "auto", "own": 8, "min": 2, "max": 100, "baseLatencyMs": null,
+                                {"inForce": 8, "binds": "auto", "own": 8, "stated": null, "min": 2, "max": 100, "baseLatencyMs": null,
                                   "answersPerSecond": null, "utilisation": 0.0, "reason": "initial",
                                   "changedAt": "2023-11-14T22:13:20Z"}"""));
 
@@ -568,7 +568,7 @@ class WeirEndpointTest {
                 .as("with a jitter of a tenth")
                 .isBetween(4000.0, 4400.0);
         assertThat(shown).isEqualTo(JsonMapper.shared().readTree("""
-                                {"uri": "http://10.0.0.2:80", "weight": 1, "backup": false, "active": 0, "latencyMs": 20.0,
+                                {"uri": "http://10.0.0.2:80", "weight": 1, "backup": false, "active": 0, "latencyMs": 20.0, "capacity": null,
                                   "answered": 1, "failed": 1, "ejections": 1,
                                   "breaker": {"state": "open", "forced": false, "enforced": true,
                                     "why": "opened through Resilience4j", "failureRate": null, "slowCallRate": null,

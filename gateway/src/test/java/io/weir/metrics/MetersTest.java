@@ -8,6 +8,7 @@ import io.weir.accesslog.AccessLog;
 import io.weir.accesslog.AccessLogTest;
 import io.weir.accesslog.LineSinkTest;
 import io.weir.authentication.TestAuthentication;
+import io.weir.capacity.CapacitySignal;
 import io.weir.edge.Handshake;
 import io.weir.engine.ExchangeOutcomes;
 import io.weir.engine.MoveReason;
@@ -99,6 +100,8 @@ class MetersTest {
         Stream.of(FaultType.values()).forEach(fault -> words.add(fault.word()));
         Stream.of(Violations.Kind.values()).forEach(kind -> words.add(kind.word()));
         Stream.of(MoveReason.values()).forEach(reason -> words.add(reason.word()));
+        Stream.of(CapacitySignal.Ignored.values()).forEach(reason -> words.add(reason.word()));
+        words.add("disproved");
         words.addAll(InstanceMeters.STATES);
         words.addAll(Set.of("orders-1:80", "orders-2:80", "answered"));
 

@@ -1,6 +1,7 @@
 package io.weir.config.check;
 
 import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig.SlidingWindowType;
+import io.weir.capacity.CapacitySignalProperties;
 import io.weir.cluster.ClusterProperties;
 import io.weir.config.BackendProperties;
 import io.weir.config.RouteProperties;
@@ -177,6 +178,9 @@ final class ConsistencyCheck {
                 connection.get(ConnectionProperties::maxLife),
                 "max-life");
         checkLimit(bulkhead);
+        backend.in(BackendProperties::capacitySignal)
+                .get(CapacitySignalProperties::header)
+                .ifPresent(header -> checkSignal(header, bulkhead));
         checkBreaker(breaker);
         checkProbe(backend);
         bulkhead.explicit(BulkheadProperties::scope)
@@ -213,6 +217,18 @@ final class ConsistencyCheck {
                     .flatMap(Optional::stream)
                     .forEach(bound -> problems.accept(bound.problem("without effect beside max-concurrent-calls: "
                             + calls.value() + "; it bounds max-concurrent-calls: auto")));
+        }
+    }
+
+    /** A capacity takes the place of a limit that adapts; its field is taken from the answers. */
+    private void checkSignal(Entry header, Section<BulkheadProperties> bulkhead) {
+        bulkhead.get(BulkheadProperties::maxConcurrentCalls)
+                .filter(calls -> !isAuto(calls) && !isOperators(calls))
+                .ifPresent(calls -> problems.accept(header.problem("without effect beside max-concurrent-calls: "
+                        + calls.value() + "; it takes the place of max-concurrent-calls: auto")));
+        String name = String.valueOf(header.value()).toLowerCase(Locale.ROOT);
+        if (GATEWAY_FIELDS.contains(name) || name.startsWith("content-")) {
+            report(header, "a field of its own, since callers do not see it");
         }
     }
 
