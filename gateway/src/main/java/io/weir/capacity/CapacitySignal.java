@@ -17,11 +17,11 @@ public final class CapacitySignal {
 
     /** Why a statement is ignored. */
     public enum Ignored {
-        /** It is no whole number from 0 to 1000000, or there are several. */
+        /** It is neither a whole number from 0 to 1000000 nor a load report, or there are several. */
         NOT_A_NUMBER,
         /** The instance has stated 0 for too long. */
         ZERO,
-        /** It differs from the one in force by a factor of 100 or more. */
+        /** It differs from the one in force by a factor of 100 or more, or is a utilisation from 100 on. */
         JUMP;
 
         /** The word in metrics, such as {@code not-a-number}. */

@@ -30,12 +30,13 @@ public final class StatedCapacity {
     private final AtomicReference<@Nullable Statement> last = new AtomicReference<>();
 
     /**
-     * The last statement that was a number.
+     * The last statement that was believed.
      *
      * @param at the moment at which it was last repeated
      * @param since the moment at which the number was first stated
+     * @param isCeiling whether a learnt limit below the number stays: it follows from a utilisation
      */
-    private record Statement(int calls, long at, long since) {
+    private record Statement(int calls, long at, long since, boolean isCeiling) {
 
         boolean isRecent(long now) {
             return now - at < BELIEVED_NANOS;
@@ -62,8 +63,17 @@ public final class StatedCapacity {
         return signal;
     }
 
-    /** Reads and removes the field that states the capacity, if the signal is on. */
-    public void read(HttpHeaders fields, long now) {
+    /** Whether the signal is on: else there is nothing to {@link #read}. */
+    public boolean isOn() {
+        return signal.field() != null;
+    }
+
+    /**
+     * Reads and removes the field that states the capacity, if the signal is on.
+     *
+     * @param inFlight the calls in the instance, to which a utilisation refers
+     */
+    public void read(HttpHeaders fields, int inFlight, long now) {
         AsciiString name = signal.field();
         String text = name == null ? null : fields.get(name);
         if (name == null || text == null) {
@@ -71,32 +81,72 @@ public final class StatedCapacity {
         }
         boolean isOnly = fields.getAll(name).size() == 1;
         fields.remove(name);
-        int calls = isOnly ? number(text) : NONE;
-        if (calls == NONE) {
-            signal.ignore(Ignored.NOT_A_NUMBER);
-        } else if (stated(calls, now)) {
+        boolean isReport = isOnly && LoadReport.isOne(text);
+        boolean isChanged = isReport
+                ? reported(LoadReport.utilisation(text), inFlight, now)
+                : stated(isOnly ? number(text) : NONE, now);
+        if (isChanged) {
             signal.changed();
         }
     }
 
     /** Returns whether this changes the number in force. */
-    private boolean stated(int calls, long now) {
+    private boolean reported(double utilisation, int inFlight, long now) {
+        if (utilisation == LoadReport.MALFORMED || utilisation >= JUMP_FACTOR) {
+            signal.ignore(utilisation == LoadReport.MALFORMED ? Ignored.NOT_A_NUMBER : Ignored.JUMP);
+            return false;
+        }
+        if (inFlight == 0 || utilisation == LoadReport.UNKNOWN) {
+            return false;
+        }
+        int calls = (int) Math.max(1, Math.min(MOST, inFlight / utilisation));
         while (true) {
             Statement seen = last.get();
-            boolean isRepeated = seen != null && seen.isRecent(now) && seen.calls == calls;
-            if (seen != null && isRepeated && seen.isStuckAtZero(now)) {
+            Statement ceiling = seen != null && seen.isCeiling && seen.isRecent(now) ? seen : null;
+            Statement next = utilisation > 1 ? lowered(ceiling, calls, now) : raised(ceiling, calls);
+            if (next == null) {
+                return false;
+            }
+            if (last.compareAndSet(seen, next)) {
+                return ceiling == null || ceiling.calls != calls;
+            }
+        }
+    }
+
+    /** The ceiling of an instance that is overloaded; null: it stays as it is. */
+    private static @Nullable Statement lowered(@Nullable Statement ceiling, int calls, long now) {
+        boolean isRepeated = ceiling != null && ceiling.calls == calls && now - ceiling.at < REPEAT_NANOS;
+        return isRepeated ? null : new Statement(calls, now, now, true);
+    }
+
+    /** The ceiling of an instance that has room; it rises, but lasts no longer. Null: it stays as it is. */
+    private static @Nullable Statement raised(@Nullable Statement ceiling, int calls) {
+        return ceiling == null || ceiling.calls >= calls ? null : new Statement(calls, ceiling.at, ceiling.since, true);
+    }
+
+    /** Returns whether this changes the number in force. */
+    private boolean stated(int calls, long now) {
+        if (calls == NONE) {
+            signal.ignore(Ignored.NOT_A_NUMBER);
+            return false;
+        }
+        while (true) {
+            Statement seen = last.get();
+            Statement present = seen != null && !seen.isCeiling && seen.isRecent(now) ? seen : null;
+            Statement repeated = present != null && present.calls == calls ? present : null;
+            if (repeated != null && repeated.isStuckAtZero(now)) {
                 signal.ignore(Ignored.ZERO);
             }
-            if (seen != null && seen.isRecent(now) && seen.isFarFrom(calls)) {
+            if (present != null && present.isFarFrom(calls)) {
                 signal.ignore(Ignored.JUMP);
                 return false;
             }
-            if (seen != null && isRepeated && now - seen.at < REPEAT_NANOS) {
+            if (repeated != null && now - repeated.at < REPEAT_NANOS) {
                 return false;
             }
-            Statement next = new Statement(calls, now, seen != null && isRepeated ? seen.since : now);
+            Statement next = new Statement(calls, now, repeated == null ? now : repeated.since, false);
             if (last.compareAndSet(seen, next)) {
-                return !isRepeated;
+                return repeated == null;
             }
         }
     }
@@ -105,6 +155,20 @@ public final class StatedCapacity {
     public int calls(long now) {
         Statement seen = last.get();
         return seen == null || !seen.isRecent(now) || seen.isStuckAtZero(now) ? NONE : seen.calls;
+    }
+
+    /**
+     * The calls that the instance gets at once by its statement; {@link #NONE}: it has not stated any lately,
+     * or its utilisation permits what is learnt.
+     *
+     * @param learnt the calls that it gets by the learnt limit
+     */
+    public double part(double learnt, long now) {
+        Statement seen = last.get();
+        if (seen == null || !seen.isRecent(now) || seen.isStuckAtZero(now)) {
+            return NONE;
+        }
+        return seen.isCeiling && seen.calls >= learnt ? NONE : seen.calls;
     }
 
     /** Whether the instance has stated a number, be it long ago: else {@link #calls} need not be asked. */

@@ -13,13 +13,21 @@
  * instance that has as many calls as it states is chosen only where no other one has room. No timer runs: the
  * time is compared when a call starts or ends, at most ten times a second.
  *
+ * <p><b>A load report</b> of ORCA ({@link io.weir.capacity.LoadReport}) has a utilisation instead of a
+ * number. Above 1 it is a ceiling of the instance's share of the learnt limit: its calls in flight divided by
+ * the utilisation. A later report below 1 raises the ceiling to the same quotient, but does not prolong it.
+ * It is no floor: a processor that is idle says nothing about what the backend waits for. Several gateways
+ * lower their limits alike.
+ *
  * <p><b>What is not believed</b> is counted, and the last good number counts until its ten seconds have
  * passed:
  *
  * <ul>
- *   <li>text that is no whole number from 0 to 1000000, and several fields in one answer;
- *   <li>a number that differs from the present one by a factor of 100 or more. If the instance repeats it for
- *       ten seconds, and nothing else, there is no present one any more, and it counts;
+ *   <li>text that is neither a whole number from 0 to 1000000 nor a load report, and several fields in one
+ *       answer;
+ *   <li>a number that differs from the present one by a factor of 100 or more, and a utilisation from 100
+ *       on. If the instance repeats the number for ten seconds, and nothing else, there is no present one any
+ *       more, and it counts;
  *   <li>a 0 for longer than ten seconds. Until then the limit is its smallest one: an instance that has no
  *       room for a moment may say so, and one that never has is mistaken;
  *   <li>a number under which most calls time out or are shed: see {@code io.weir.limit.StatedLimit}.
@@ -29,10 +37,11 @@
  * 0.8 s, exponential times, medians of five runs of 30 s ({@code CapacitySignalSimulationTest}).
  *
  * <pre>
- *  workers     states nothing   its workers   1000   1     1 and 90 in turns
- *  1 x  20 ms  1.00             1.00          .86
- *  4 x 200 ms   .87              .98          .65    .51   .60
- *  10 x 50 ms                                 .89    .20
+ *  workers     states nothing   its workers   its load report   1000   1     1 and 90 in turns
+ *  1 x  20 ms  1.00             1.00           .99              .86
+ *  4 x 200 ms   .87              .98           .98              .65    .51   .60
+ *  10 x 50 ms  1.00                           1.00              .89    .20
+ *  20 x 200 ms  .93                            .95
  * </pre>
  *
  * <p>Two instances of 1 x 20 ms and 4 x 200 ms that state 1 and 4: 1.00, and .79 without the rule for the

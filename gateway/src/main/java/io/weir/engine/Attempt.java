@@ -103,7 +103,7 @@ abstract class Attempt implements ExchangePhase, Transfer {
             return;
         }
         long now = exchange.now();
-        instance.capacity().read(headers, now);
+        instance.readCapacity(headers, now);
         BackendFailure failure = outcomes.answered(status, headers, now);
         Retry retry = RetryDecider.afterStatus(this, status, headers, now);
         head = headers;
@@ -142,7 +142,7 @@ abstract class Attempt implements ExchangePhase, Transfer {
     /** The aggregated answer is complete. */
     public final void aggregated(ByteBuf body, HttpHeaders trailers) {
         if (drainedBy != null) {
-            instance.capacity().read(trailers, exchange.now());
+            instance.readCapacity(trailers, exchange.now());
             drainedBy.drained(body, trailers);
             return;
         }
@@ -167,7 +167,7 @@ abstract class Attempt implements ExchangePhase, Transfer {
     /** The answer's last byte has arrived. The caller may not have all of it yet. */
     final void complete(HttpHeaders trailers) {
         long now = exchange.now();
-        instance.capacity().read(trailers, now);
+        instance.readCapacity(trailers, now);
         outcomes.completed(trailers, backendOnlyNanos(now), now);
         endAnswered(now);
         if (!trailers.isEmpty()) {

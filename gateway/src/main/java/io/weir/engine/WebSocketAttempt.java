@@ -157,7 +157,7 @@ final class WebSocketAttempt extends HttpAttempt {
         ExchangeContext exchange = attempt.exchange;
         long now = exchange.now();
         int status = HttpResponseStatus.SWITCHING_PROTOCOLS.code();
-        attempt.instance.capacity().read(fromBackend, now);
+        attempt.instance.readCapacity(fromBackend, now);
         attempt.outcomes().answered(status, now);
         attempt.report(null, now);
         exchange.becomesTunnel();
@@ -202,7 +202,7 @@ final class WebSocketAttempt extends HttpAttempt {
     private void answeredWithoutUpgrade(HttpResponse refusal) {
         long now = exchange.now();
         int status = refusal.status().code();
-        instance.capacity().read(refusal.headers(), now);
+        instance.readCapacity(refusal.headers(), now);
         outcomes().answered(status, now);
         report(backend.settings().failureStatuses().get(status) ? BackendFailures.ofStatus(status) : null, now);
         cancel();

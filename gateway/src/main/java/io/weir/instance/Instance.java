@@ -1,5 +1,6 @@
 package io.weir.instance;
 
+import io.netty.handler.codec.http.HttpHeaders;
 import io.weir.capacity.CapacitySignal;
 import io.weir.capacity.StatedCapacity;
 import io.weir.health.Health;
@@ -200,6 +201,13 @@ public final class Instance implements Choice.Candidate {
     /** The number of calls that the instance takes at once, as it states it. */
     public StatedCapacity capacity() {
         return capacity;
+    }
+
+    /** Reads and removes the capacity that the instance states in the fields of an answer. */
+    public void readCapacity(HttpHeaders fields, long now) {
+        if (capacity.isOn()) {
+            capacity.read(fields, health.inFlight(), now);
+        }
     }
 
     // ---------------------------------------------------------------- the load, for the choice

@@ -235,9 +235,10 @@ public final class Instances {
             if (!one.isIn() || isInReserve(one)) {
                 continue;
             }
-            int stated = one.capacity().calls(now);
+            double learntPart = shares[i] * learnt;
+            double stated = one.capacity().part(learntPart, now);
             isStated |= stated != StatedCapacity.NONE;
-            calls += stated == StatedCapacity.NONE ? shares[i] * learnt : stated;
+            calls += stated == StatedCapacity.NONE ? learntPart : stated;
             share += shares[i];
         }
         return isStated ? (int) Math.min(Integer.MAX_VALUE, calls / share + ROUNDING) : StatedCapacity.NONE;

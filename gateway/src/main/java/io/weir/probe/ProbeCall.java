@@ -77,7 +77,7 @@ final class ProbeCall {
      * head.
      */
     private Publisher<Void> judge(HttpClientResponse answer, Connection from) {
-        instance.capacity().read(answer.responseHeaders(), instance.health().now());
+        instance.readCapacity(answer.responseHeaders(), instance.health().now());
         return request.rule().isGood(answer, from).flatMap(good -> {
             if (good) {
                 outcome.good();

@@ -18,6 +18,7 @@ import io.weir.testing.TestBackend;
 import io.weir.testing.TestCaller;
 import io.weir.testing.TestGateway;
 import io.weir.testing.TestHttp2Backend;
+import io.weir.testing.TestWebSocket;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.util.List;
@@ -124,6 +125,38 @@ class CapacitySignalIT extends OneGatewayTests {
 
         assertThat(signal.ignored(Ignored.NOT_A_NUMBER)).isEqualTo(before + 1);
         assertStated("plain", 32);
+    }
+
+    @Door.Any
+    void readsTheAnswerThatOpensAWebSocket(Door door) throws IOException {
+        servers.getFirst()
+                .behave((request, conversation) ->
+                        TestWebSocket.accept(request, conversation, null, "Weir-Capacity: 36", "Checked: yes"));
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            TestWebSocket.ask(caller, door.path("plain", "socket"));
+
+            TestCaller.Answer answer = caller.answer();
+
+            assertThat(answer.status()).isEqualTo(101);
+            assertThat(answer.headers()).containsEntry("checked", "yes").doesNotContainKey(FIELD);
+            assertStated("plain", 36);
+        }
+    }
+
+    /** With one call in flight, the ceiling is the smallest limit. */
+    @Door.Any
+    void lowersTheLimitByALoadReport(Door door) throws IOException {
+        for (String report :
+                List.of("TEXT application_utilization=1.5", "JSON {\"cpu_utilization\": 1.5, \"rps_fractional\": 9}")) {
+            says(servers.getFirst(), "20");
+            get(door, "plain", "item");
+            assertStated("plain", 20);
+            says(servers.getFirst(), report);
+
+            assertThat(get(door, "plain", "item").header(FIELD)).isNull();
+
+            assertStated("plain", 2);
+        }
     }
 
     @Door.Any

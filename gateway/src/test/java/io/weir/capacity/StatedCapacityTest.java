@@ -20,6 +20,7 @@ class StatedCapacityTest {
     private final CapacitySignal signal = new CapacitySignal(changes::incrementAndGet);
     private final StatedCapacity capacity = new StatedCapacity(signal);
     private long now = -3 * SECOND;
+    private int inFlight = 1;
 
     StatedCapacityTest() {
         signal.configure(new CapacitySignalProperties("Weir-Capacity"));
@@ -30,7 +31,7 @@ class StatedCapacityTest {
         for (String value : values) {
             fields.add(FIELD, value);
         }
-        capacity.read(fields, now);
+        capacity.read(fields, inFlight, now);
         return fields;
     }
 
@@ -133,5 +134,65 @@ class StatedCapacityTest {
         assertThat(capacity.calls(now)).isEqualTo(500);
         says("0");
         assertThat(capacity.calls(now)).isZero();
+    }
+
+    @Test
+    void lowersByAUtilisationAboveOne() {
+        inFlight = 60;
+        says("TEXT application_utilization=1.2");
+        assertThat(capacity.calls(now)).isEqualTo(50);
+        assertThat(capacity.part(80, now)).isEqualTo(50);
+        assertThat(capacity.part(50, now)).isEqualTo(StatedCapacity.NONE);
+
+        inFlight = 50;
+        says("JSON {\"application_utilization\": 1.25}");
+        assertThat(capacity.calls(now)).isEqualTo(40);
+        assertThat(changes).hasValue(2);
+        assertIgnored(0, 0, 0);
+    }
+
+    @Test
+    void permitsGrowthByAUtilisationBelowOneButNoLongerThanTenSecondsFromTheLastAboveOne() {
+        inFlight = 60;
+        says("TEXT cpu_utilization=1.2");
+        now += 9 * SECOND;
+        inFlight = 50;
+        says("TEXT cpu_utilization=0.8");
+        assertThat(capacity.calls(now)).isEqualTo(62);
+        inFlight = 2;
+        says("TEXT cpu_utilization=0.9");
+        assertThat(capacity.calls(now)).isEqualTo(62);
+        now += SECOND;
+        assertThat(capacity.calls(now)).isEqualTo(StatedCapacity.NONE);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"TEXT cpu_utilization=0.9", "TEXT cpu_utilization=1", "TEXT rps_fractional=70", "JSON {}"})
+    void leavesTheLearntLimitWithoutAUtilisationAboveOne(String report) {
+        inFlight = 60;
+        assertThat(says(report).names()).containsExactly("via");
+        assertThat(capacity.calls(now)).isEqualTo(StatedCapacity.NONE);
+        assertIgnored(0, 0, 0);
+    }
+
+    @Test
+    void takesNothingFromAUtilisationWhileNoCallIsInFlight() {
+        inFlight = 0;
+        says("TEXT cpu_utilization=1.5");
+        assertThat(capacity.calls(now)).isEqualTo(StatedCapacity.NONE);
+        inFlight = 1;
+        says("TEXT cpu_utilization=1.5");
+        assertThat(capacity.calls(now)).isEqualTo(1);
+    }
+
+    @Test
+    void ignoresReportsThatAreNonsense() {
+        inFlight = 60;
+        says("TEXT cpu_utilization=high");
+        says("TEXT cpu_utilization=100");
+        says("JSON {\"cpu_utilization\": 1.2}", "JSON {\"cpu_utilization\": 1.2}");
+        says("BIN CAE=");
+        assertThat(capacity.calls(now)).isEqualTo(StatedCapacity.NONE);
+        assertIgnored(3, 0, 1);
     }
 }

@@ -41,7 +41,7 @@ class CapacityScenarioTest {
     private void states(Replica replica, int calls) {
         replica.instance.capacity().signal().configure(new CapacitySignalProperties(FIELD));
         replica.answerNanos = () -> {
-            replica.instance.capacity().read(new DefaultHttpHeaders().set(FIELD, calls), simulation.now());
+            replica.instance.readCapacity(new DefaultHttpHeaders().set(FIELD, calls), simulation.now());
             simulation.limitInForce.update();
             return replica.service.toNanos();
         };

@@ -12,6 +12,7 @@ import io.weir.limit.LimitSimulation.Service;
 import io.weir.limit.LimitSimulation.Setup;
 import java.util.Locale;
 import java.util.function.DoubleToIntFunction;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -31,13 +32,26 @@ class CapacitySignalSimulationTest {
     private static final int SILENT = -1;
     private static final String FIELD = "weir-capacity";
 
+    /** What the backend says with an answer; null: nothing. */
+    private interface Says {
+
+        @Nullable
+        String text(double at, int inBackend);
+    }
+
+    private static Says number(DoubleToIntFunction says) {
+        return (at, inBackend) -> {
+            int number = says.applyAsInt(at);
+            return number == SILENT ? null : String.valueOf(number);
+        };
+    }
+
     /** The goodput in the overload as a share of the capacity: the median of five runs. */
-    private static double goodput(int workers, double service, Service distribution, DoubleToIntFunction says) {
+    private static double goodput(int workers, double service, Service distribution, Says says) {
         return goodput(workers, service, distribution, says, 1);
     }
 
-    private static double goodput(
-            int workers, double service, Service distribution, DoubleToIntFunction says, int phase) {
+    private static double goodput(int workers, double service, Service distribution, Says says, int phase) {
         double[] shares = LimitCases.SEEDS.stream()
                 .mapToDouble(seed -> {
                     LimitSimulation run = setup(workers, service, distribution, says)
@@ -60,7 +74,7 @@ class CapacitySignalSimulationTest {
     }
 
     /** Calm, overload while the backend states, and overload afterwards. */
-    private static Setup setup(int workers, double service, Service distribution, DoubleToIntFunction says) {
+    private static Setup setup(int workers, double service, Service distribution, Says says) {
         StatedCapacity[] capacity = new StatedCapacity[1];
         double rate = workers / service;
         Setup setup = new Setup()
@@ -76,13 +90,13 @@ class CapacitySignalSimulationTest {
                             learnt,
                             LimitBounds.DEFAULT,
                             (long) (deadline * 1e9),
-                            (number, now) -> stated.calls(now),
+                            (number, now) -> (int) stated.part(number, now),
                             onChange);
                 })
-                .statement((limit, onChange, nowNanos) -> {
-                    int said = says.applyAsInt(nowNanos / 1e9);
-                    if (said != SILENT) {
-                        capacity[0].read(new DefaultHttpHeaders().set(FIELD, said), nowNanos);
+                .statement((limit, inUse, inBackend, onChange, nowNanos) -> {
+                    String said = says.text(nowNanos / 1e9, inBackend);
+                    if (said != null) {
+                        capacity[0].read(new DefaultHttpHeaders().set(FIELD, said), inUse, nowNanos);
                         if (limit.look(nowNanos)) {
                             onChange.run();
                         }
@@ -102,9 +116,9 @@ class CapacitySignalSimulationTest {
     })
     void answersNearlyAllOfTheCapacityThatTheBackendStates(int workers, double service, Service distribution) {
         System.out.print("silent: ");
-        double silent = goodput(workers, service, distribution, at -> SILENT);
+        double silent = goodput(workers, service, distribution, number(at -> SILENT));
         System.out.print("stated: ");
-        assertThat(goodput(workers, service, distribution, at -> workers))
+        assertThat(goodput(workers, service, distribution, number(at -> workers)))
                 .isGreaterThanOrEqualTo(.95)
                 .isGreaterThanOrEqualTo(silent - .01);
     }
@@ -120,7 +134,7 @@ class CapacitySignalSimulationTest {
     })
     void livesWithALiar(int workers, double service, Service distribution, int lie, double least) {
         System.out.print("says " + lie + ": ");
-        assertThat(goodput(workers, service, distribution, at -> lie)).isGreaterThanOrEqualTo(least);
+        assertThat(goodput(workers, service, distribution, number(at -> lie))).isGreaterThanOrEqualTo(least);
     }
 
     @ParameterizedTest
@@ -128,10 +142,10 @@ class CapacitySignalSimulationTest {
     void livesWithALiarThatAlternates(int one, int other, double least) {
         int[] turns = new int[1];
         System.out.print("says " + one + " and " + other + " in turns: ");
-        assertThat(goodput(4, .2, Service.EXPONENTIAL, at -> turns[0]++ % 2 == 0 ? one : other))
+        assertThat(goodput(4, .2, Service.EXPONENTIAL, number(at -> turns[0]++ % 2 == 0 ? one : other)))
                 .isGreaterThanOrEqualTo(least);
         System.out.print("says " + one + " and " + other + " each for a second: ");
-        assertThat(goodput(4, .2, Service.EXPONENTIAL, at -> (long) at % 2 == 0 ? one : other))
+        assertThat(goodput(4, .2, Service.EXPONENTIAL, number(at -> (long) at % 2 == 0 ? one : other)))
                 .isGreaterThanOrEqualTo(least);
     }
 
@@ -147,7 +161,8 @@ class CapacitySignalSimulationTest {
     void goesOnByItselfAfterTheLastStatement(
             int workers, double service, Service distribution, int said, double least) {
         System.out.print("said " + said + ": ");
-        double share = goodput(workers, service, distribution, at -> at < CALM + OVERLOAD - 10 ? said : SILENT, 2);
+        double share =
+                goodput(workers, service, distribution, number(at -> at < CALM + OVERLOAD - 10 ? said : SILENT), 2);
         assertThat(share).isGreaterThanOrEqualTo(least);
     }
 
@@ -155,7 +170,22 @@ class CapacitySignalSimulationTest {
     @Test
     void startsFromNoNumberThatWasNotInUse() {
         System.out.print("said 1000 in the calm: ");
-        assertThat(goodput(10, .05, Service.EXPONENTIAL, at -> at < CALM - 1 ? 1_000 : SILENT, 2))
+        assertThat(goodput(10, .05, Service.EXPONENTIAL, number(at -> at < CALM - 1 ? 1_000 : SILENT), 2))
                 .isGreaterThanOrEqualTo(.95);
+    }
+
+    /** A load report of ORCA with each answer: the calls in the backend for each worker. */
+    @ParameterizedTest
+    @CsvSource({"1, .02, .95", "4, .2, .90", "10, .05, .95", "20, .2, .93"})
+    void keepsToTheUtilisationThatTheBackendReports(int workers, double service, double least) {
+        System.out.print("silent: ");
+        goodput(workers, service, Service.EXPONENTIAL, number(at -> SILENT));
+        System.out.print("utilisation: ");
+        assertThat(goodput(
+                        workers,
+                        service,
+                        Service.EXPONENTIAL,
+                        (at, inBackend) -> "TEXT application_utilization=" + (double) inBackend / workers))
+                .isGreaterThanOrEqualTo(least);
     }
 }

@@ -120,7 +120,15 @@ final class LimitSimulation {
 
     /** What the backend says to a gateway with each answer. */
     interface Statement {
-        void said(Limit limit, Runnable onChange, long nowNanos);
+
+        /**
+         * The gateway reads an answer.
+         *
+         * @param inUse the calls of the gateway
+         * @param inBackend the calls in the backend, abandoned ones included
+         * @param onChange follows the limit
+         */
+        void said(Limit limit, int inUse, int inBackend, Runnable onChange, long nowNanos);
     }
 
     /** Creates the limit of one gateway; the bulkhead follows it through {@code onChange}. */
@@ -153,7 +161,7 @@ final class LimitSimulation {
         double[] tenants = {};
         boolean ignorePriorities;
         LimitFactory limit = fixed(8);
-        Statement statement = (told, onChange, nowNanos) -> {};
+        Statement statement = (told, inUse, calls, onChange, nowNanos) -> {};
         Overflow overflow = Overflow.EVICT_OLDEST;
 
         double capacity() {
@@ -694,7 +702,7 @@ final class LimitSimulation {
         double latency = now - call.dispatchedAt;
         double total = now - call.arrivedAt;
         if (evidence == Evidence.ANSWERED) {
-            setup.statement.said(gateway.limit, gateway::resize, nanos());
+            setup.statement.said(gateway.limit, gateway.bulkhead.inUse(), inBackend, gateway::resize, nanos());
         }
         gateway.limit.ended(nanos(), call.mark, (long) (latency * 1e9), evidence, gateway.bulkhead.inUse());
         switch (evidence) {
