@@ -65,6 +65,8 @@ class ArchitectureTest {
             // Networks.
             Map.entry("access", Set.of("edge")),
             Map.entry("authentication", Set.of()),
+            // Spellings of fields.
+            Map.entry("authorization", Set.of("edge")),
             Map.entry("lastgood", Set.of()),
             // A fallback has a bulkhead of its own.
             Map.entry("fallback", Set.of("limit")));
@@ -158,6 +160,7 @@ class ArchitectureTest {
                     "compression",
                     "errorpage",
                     "authentication",
+                    "authorization",
                     "edge",
                     "cluster",
                     "drain"),

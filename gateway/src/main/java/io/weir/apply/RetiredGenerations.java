@@ -2,6 +2,7 @@ package io.weir.apply;
 
 import io.netty.util.concurrent.EventExecutor;
 import io.weir.door.Routes;
+import io.weir.engine.Authorizer;
 import io.weir.engine.Backend;
 import io.weir.engine.Route;
 import io.weir.instance.Pool;
@@ -85,6 +86,10 @@ public final class RetiredGenerations implements AutoCloseable {
                     Backend fallback = route.fallbackBackend();
                     if (fallback != null) {
                         mark(fallback, used);
+                    }
+                    Authorizer authorizer = route.authorizer();
+                    if (authorizer != null) {
+                        mark(authorizer.calls().backend(), used);
                     }
                 }
             }

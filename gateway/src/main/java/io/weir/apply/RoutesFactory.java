@@ -7,6 +7,8 @@ import io.weir.authentication.AuthenticationRule;
 import io.weir.authentication.Issuer;
 import io.weir.authentication.ReservedFields;
 import io.weir.authentication.RouteAuthenticationProperties;
+import io.weir.authorization.AuthorizationRule;
+import io.weir.authorization.AuthorizeProperties;
 import io.weir.compression.CompressionMemory;
 import io.weir.compression.CompressionProperties;
 import io.weir.compression.CompressionRule;
@@ -23,6 +25,7 @@ import io.weir.door.RouteTable;
 import io.weir.door.RouteView;
 import io.weir.door.Routes;
 import io.weir.door.WeightedGroups;
+import io.weir.engine.Authorizer;
 import io.weir.engine.Backend;
 import io.weir.engine.InFlightCounter;
 import io.weir.engine.Mode;
@@ -74,6 +77,7 @@ public final class RoutesFactory {
     private static final RouteProperties DEFAULTS = new RouteProperties(
             null,
             Mode.REQUEST,
+            null,
             null,
             null,
             null,
@@ -318,6 +322,7 @@ public final class RoutesFactory {
             CallsPerKey callsPerKey = callsPerKey(own.maxConcurrentPerKey(), old == null ? null : old.callsPerKey());
             FallbackProperties fallback = own.fallback();
             String fallbackBackend = fallback == null ? null : fallback.backend();
+            InFlightCounter inFlight = new InFlightCounter();
             return new Route(
                     id,
                     backend,
@@ -330,7 +335,7 @@ public final class RoutesFactory {
                     fallbackBackend == null ? null : backends.get(fallbackBackend),
                     observer(id, backend, door, limit, callsPerKey, rateLimiter, old == null ? null : old.observer()),
                     known == null ? new OverdueCalls() : known.overdue(),
-                    new InFlightCounter(),
+                    inFlight,
                     healths.of(id, backend),
                     known == null ? new UsualTime() : known.usualTime(),
                     own.probe() == null ? null : own.probe().mode(),
@@ -340,6 +345,9 @@ public final class RoutesFactory {
                             : GuaranteedShare.of(own.guaranteedShare(), known == null ? null : known.guaranteedShare()),
                     own.access() == null ? null : new AddressRule(own.access()),
                     own.authentication() == null ? null : rule(id, own.authentication()),
+                    own.authorize() == null
+                            ? null
+                            : authorizer(id, own, own.authorize(), inFlight, old == null ? null : old.authorizer()),
                     rateLimiter,
                     own.answer() == null ? null : own.answer().answer(),
                     own.lastGood() == null
@@ -359,6 +367,20 @@ public final class RoutesFactory {
                     .filter(Objects::nonNull)
                     .map(LastGood::space)
                     .collect(Collectors.toSet());
+        }
+
+        private Authorizer authorizer(
+                String id,
+                RouteProperties own,
+                AuthorizeProperties authorize,
+                InFlightCounter inFlight,
+                @Nullable Authorizer old) {
+            Backend asked = backends.get(authorize.backend());
+            if (asked == null) {
+                throw new IllegalArgumentException("weir.routes." + id + ".authorize.backend: " + authorize.backend()
+                        + " (expected: one of weir.backends)");
+            }
+            return Authorizer.of(new AuthorizationRule(authorize), id, asked, own.priority(), inFlight, old);
         }
 
         private AuthenticationRule rule(String id, RouteAuthenticationProperties own) {

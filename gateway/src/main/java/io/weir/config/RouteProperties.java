@@ -2,6 +2,7 @@ package io.weir.config;
 
 import io.weir.access.AccessProperties;
 import io.weir.authentication.RouteAuthenticationProperties;
+import io.weir.authorization.AuthorizeProperties;
 import io.weir.compression.CompressionProperties;
 import io.weir.cors.CorsProperties;
 import io.weir.engine.Mode;
@@ -40,6 +41,8 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *     configured.
  * @param access the callers that may use the route; anybody unless configured.
  * @param authentication the proof of identity that callers must have; none unless configured.
+ * @param authorize the other backend that decides whether a request may use the route; off unless
+ *     configured.
  * @param rateLimit the quota of requests for each caller; off unless configured.
  * @param retry retries of failed calls; off unless configured.
  * @param fallback the answer in place of a refusal; off unless configured.
@@ -73,6 +76,7 @@ public record RouteProperties(
         @Nullable @Valid @NestedConfigurationProperty MaxConcurrentPerKeyProperties maxConcurrentPerKey,
         @Nullable @Valid @NestedConfigurationProperty AccessProperties access,
         @Nullable @Valid @NestedConfigurationProperty RouteAuthenticationProperties authentication,
+        @Nullable @Valid @NestedConfigurationProperty AuthorizeProperties authorize,
         @Nullable @Valid @NestedConfigurationProperty RateLimitProperties rateLimit,
         @Nullable @Valid @NestedConfigurationProperty RetryProperties retry,
         @Nullable @Valid @NestedConfigurationProperty FallbackProperties fallback,

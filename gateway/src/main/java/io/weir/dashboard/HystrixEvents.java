@@ -67,6 +67,7 @@ final class HystrixEvents {
                     sum(
                             outcomes,
                             "5xx",
+                            Reason.AUTHORIZER_FAILED.word(),
                             Reason.CONNECT_FAILED.word(),
                             Reason.CONNECTION_LOST.word(),
                             Reason.FAULT_INJECTED.word(),

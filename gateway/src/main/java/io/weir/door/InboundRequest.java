@@ -255,6 +255,17 @@ final class InboundRequest implements RequestFacts, ReceivedRequest {
         Via.append(toBackend);
     }
 
+    @Override
+    public String forwardedUri() {
+        return target.pathAndQuery();
+    }
+
+    @Override
+    public void writeGatewayFields(HttpHeaders toBackend, String authority, Priority priority) {
+        writeForwarded(toBackend);
+        completeBackendHead(toBackend, authority, false, priority);
+    }
+
     /** Writes the response's head from the backend's head. */
     void writeResponseHead(int status, HttpHeaders fromBackend) {
         HttpHeaders head = response.responseHeaders();

@@ -309,6 +309,7 @@ public final class RouteExplainer {
             if (route != null) {
                 add(rules, "access", route.access());
                 add(rules, "authentication", route.authentication());
+                add(rules, "authorize", route.authorizer());
                 add(rules, "rate-limit", route.rateLimiter());
                 add(rules, "max-concurrent-calls", route.limit());
                 add(rules, "max-concurrent-per-key", route.callsPerKey());

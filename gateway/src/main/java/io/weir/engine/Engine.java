@@ -225,6 +225,15 @@ public final class Engine {
         return exchange.holdsPlace ? null : Refuse.GATEWAY_OVERLOADED;
     }
 
+    /**
+     * Registers a call on behalf of an exchange in flight; {@link #deregister} must follow. On its event
+     * loop.
+     */
+    void registerCall(Exchange call) {
+        inFlight.incrementAndGet();
+        call.inFlightOnLoop().add(call);
+    }
+
     /** Deregisters an exchange that has ended. On the exchange's event loop. */
     void deregister(Exchange exchange) {
         exchange.inFlightOnLoop().remove(exchange);

@@ -31,7 +31,8 @@ import org.jspecify.annotations.Nullable;
  *                           └───────────────── Backoff
  * </pre>
  *
- * <p>Where all gateways share a rate limit, {@code AwaitedQuota} comes first, for some milliseconds.
+ * <p>Where all gateways share a rate limit, {@code AwaitedQuota} comes first, for some milliseconds; where
+ * the route has an authorizer, {@code Authorizing}.
  *
  * <p>A refusal leads from any phase before {@code Answering} to the end, or at most once to the fallback: to
  * {@code ReadingAhead} or {@code Admission} at another backend, or to {@code Flushing} with a static answer.
@@ -102,6 +103,26 @@ public final class Exchange extends ExchangeContext {
             return;
         }
         apply(refused == null ? RequestCheck.begin(this) : refused);
+    }
+
+    @Override
+    Exchange newCall(Route route, Caller caller) {
+        return new Exchange(engine, route, caller, now());
+    }
+
+    @Override
+    void startFor(ExchangeContext exchange) {
+        phase = EmptyPhase.STARTED;
+        timer().shorten(exchange.timer().leftNanos(now()));
+        reportStart();
+        record().beginFor(exchange.record());
+        engine.registerCall(this);
+        apply(Step.REQUEST_ADMISSION);
+    }
+
+    @Override
+    void abandon() {
+        abandoned(null);
     }
 
     @Override

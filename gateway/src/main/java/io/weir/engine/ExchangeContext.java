@@ -79,6 +79,20 @@ abstract class ExchangeContext {
     /** The backend's answer is complete. The caller may not have all of it yet. */
     abstract void answerComplete(long now);
 
+    // ---------------------------------------------------------------- calls on behalf of the exchange
+
+    /** A call of the gateway on behalf of this exchange, on the same event loop. It is not started. */
+    abstract ExchangeContext newCall(Route route, Caller caller);
+
+    /**
+     * Starts a call on behalf of an exchange: within its time, with its identity. It is neither checked nor
+     * counted in the gateway's limit of exchanges in flight, since that exchange is.
+     */
+    abstract void startFor(ExchangeContext exchange);
+
+    /** Ends a call of which nothing more is needed. */
+    abstract void abandon();
+
     // ---------------------------------------------------------------- events from any thread
 
     /** The caller has left, or its answer could not be written. From any thread. */

@@ -121,8 +121,13 @@ public final class ExchangeOutcomes {
         return switch (reason) {
             case CIRCUIT_OPEN, BULKHEAD_FULL, QUEUE_TIMEOUT, QUEUE_EVICTED, GATEWAY_OVERLOADED, SHUTTING_DOWN ->
                 Kind.SHED;
-            case DEADLINE_EXCEEDED, CONNECT_TIMEOUT, CONNECT_FAILED, CONNECTION_LOST, FAULT_INJECTED, INTERNAL_ERROR ->
-                Kind.FAILED;
+            case AUTHORIZER_FAILED,
+                    DEADLINE_EXCEEDED,
+                    CONNECT_TIMEOUT,
+                    CONNECT_FAILED,
+                    CONNECTION_LOST,
+                    FAULT_INJECTED,
+                    INTERNAL_ERROR -> Kind.FAILED;
             case UNAUTHORIZED,
                     FORBIDDEN,
                     RATE_LIMITED,

@@ -14,6 +14,7 @@ import org.jspecify.annotations.Nullable;
  *  EmptyPhase    nothing
  *  AwaitingKeys  nothing
  *  AwaitedQuota  nothing; the question to the counter that all gateways share
+ *  Authorizing   the call to the authorizer, which is an exchange of its own
  *  ReadingAhead  the reading of the request's body; no permit
  *  Admission     the route's permit, and the backend's permit or a place in its queue
  *  Attempt       the admission; the evidence for the backend's health; the connection

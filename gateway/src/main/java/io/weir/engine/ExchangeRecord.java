@@ -3,6 +3,7 @@ package io.weir.engine;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.weir.authentication.AuthenticationRule;
 import io.weir.authentication.VerifiedToken;
+import io.weir.authorization.Authorization;
 import io.weir.faults.InjectedFault;
 import io.weir.health.RouteHealth;
 import io.weir.instance.Instance;
@@ -38,6 +39,10 @@ public final class ExchangeRecord {
 
     @Nullable
     VerifiedToken token;
+
+    /** How the route's authorizer has decided; null: it has not, or the route has none. */
+    @Nullable
+    Authorization authorization;
 
     @Nullable
     Quota quota;
@@ -79,6 +84,12 @@ public final class ExchangeRecord {
         detail = details;
         status = finalStatus;
         endedAt = now;
+    }
+
+    /** The call is made on behalf of another exchange: with its identity, within its trace. */
+    void beginFor(ExchangeRecord other) {
+        token = other.token;
+        trace = other.trace == null ? null : new AuthorizerTrace(other.trace);
     }
 
     void traceAttemptEnded(@Nullable Reason why, long now) {
@@ -184,13 +195,34 @@ public final class ExchangeRecord {
         return accepted == null ? null : accepted.callerBy(claim);
     }
 
-    /** Writes the caller's verified identity into the head for the backend, if it is configured. */
+    /**
+     * Writes the caller's verified identity into the head for the backend, if it is configured, and the
+     * fields of the route's authorizer.
+     */
     public void writeIdentity(HttpHeaders toBackend) {
         VerifiedToken accepted = token;
         AuthenticationRule rule = route.authentication();
         if (accepted != null && rule != null) {
             rule.writeIdentity(accepted, toBackend);
         }
+        Authorizer authorizer = route.authorizer();
+        Authorization decided = authorization;
+        if (authorizer != null && decided != null) {
+            authorizer.rule().writeGranted(decided, toBackend);
+        }
+    }
+
+    /** Removes the fields that only the route's authorizer may set from the trailers of the request. */
+    void removeForged(HttpHeaders trailers) {
+        Authorizer authorizer = route.authorizer();
+        if (authorizer != null && !trailers.isEmpty()) {
+            authorizer.rule().removeForged(trailers);
+        }
+    }
+
+    /** How the route's authorizer has decided; null: it has not, or the route has none. */
+    public @Nullable Authorization authorization() {
+        return authorization;
     }
 
     /** The last fault that was injected into an attempt; null: none was. */

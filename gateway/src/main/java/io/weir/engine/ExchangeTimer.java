@@ -44,6 +44,11 @@ final class ExchangeTimer implements Runnable {
         }
     }
 
+    /** Shortens the deadline of a call on behalf of an exchange to the time that the exchange has left. */
+    void shorten(long leftNanos) {
+        deadline = Deadline.of(exchange.record().arrivedAtNanos(), configuredNanos(), leftNanos);
+    }
+
     /**
      * Grants time for a fallback's answer, which is often given because the deadline has passed. The caller
      * then has the same time to read it as any other caller.

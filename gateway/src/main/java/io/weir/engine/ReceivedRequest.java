@@ -67,6 +67,19 @@ public interface ReceivedRequest {
     /** Whether the caller asks for a WebSocket. */
     boolean asksForWebSocket();
 
+    /** The path and query of the request as its route was matched: normalised, and before the filters. */
+    String forwardedUri();
+
+    /**
+     * Writes what the gateway adds to each request into the head of a call that it makes on behalf of this
+     * one: the caller's address, scheme and host, the request's id and others.
+     *
+     * @param toBackend may have some of the caller's fields
+     * @param authority the {@code Host} of the instance that the call goes to
+     * @param priority the class of the call
+     */
+    void writeGatewayFields(HttpHeaders toBackend, String authority, Priority priority);
+
     /** The size of the body of the gateway's own answer, in bytes. */
     int refusalBytes(Refusal refusal);
 

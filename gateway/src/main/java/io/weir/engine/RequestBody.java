@@ -231,6 +231,7 @@ final class RequestBody extends Flux<ByteBuf> implements CoreSubscriber<Object>,
         requested = 0;
         failure = why;
         trailers = exchange.record().caller().received().requestTrailers();
+        exchange.record().removeForged(trailers);
         ReadingAhead phase = reader;
         if (phase != null) {
             reader = null;

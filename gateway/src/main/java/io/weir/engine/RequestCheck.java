@@ -16,8 +16,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The checks of a request before its exchange asks for a permit, in this order: address, certificate, token,
- * quota, head. Each is done once. A check that must wait for an event goes on in a phase of its own. After
- * them a route that has an answer of its own gives it.
+ * quota, head, authorizer. Each is done once. A check that must wait for an event goes on in a phase of its
+ * own. After them a route that has an answer of its own gives it.
  *
  * <p>Stateless, and called on the exchange's event loop.
  */
@@ -72,7 +72,7 @@ final class RequestCheck {
         return orElse(QuotaCheck.refusal(exchange.record()), Step.CHECK_HEAD);
     }
 
-    /** Refuses a request that cannot be passed on, and answers for the route. Reads the caller's deadline. */
+    /** Refuses a request that cannot be passed on, and asks the authorizer. Reads the caller's deadline. */
     static Decision checkHead(ExchangeContext exchange) {
         Caller caller = exchange.record().caller();
         try {
@@ -86,6 +86,12 @@ final class RequestCheck {
         if (isTooLarge) {
             return Refuse.PAYLOAD_TOO_LARGE;
         }
+        Authorizer authorizer = exchange.record().route().authorizer();
+        return authorizer == null ? proceed(exchange) : new Authorizing(exchange, authorizer).begin();
+    }
+
+    /** The request may use the route: requests the admission, or answers for the route. */
+    static Decision proceed(ExchangeContext exchange) {
         StaticAnswer own = exchange.record().route().answer();
         return own == null ? Step.REQUEST_ADMISSION : answer(exchange.record(), own);
     }

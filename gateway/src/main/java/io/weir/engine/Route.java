@@ -39,6 +39,7 @@ import org.jspecify.annotations.Nullable;
  * @param priority the class of the route's calls, unless a trusted proxy sets another one
  * @param access the callers that may use the route; null: anybody
  * @param authentication the proof of identity that the route requires; null: none
+ * @param authorizer the backend that decides whether a request may use the route; null: none
  * @param rateLimiter the quotas of the route's callers; null: none
  * @param answer the route's own answer, for which no backend is asked; null: none
  * @param lastGood the answers that replace failures; null: none
@@ -63,6 +64,7 @@ public record Route(
         @Nullable GuaranteedShare guaranteedShare,
         @Nullable AddressRule access,
         @Nullable AuthenticationRule authentication,
+        @Nullable Authorizer authorizer,
         @Nullable RateLimiter rateLimiter,
         @Nullable StaticAnswer answer,
         @Nullable LastGood lastGood) {}

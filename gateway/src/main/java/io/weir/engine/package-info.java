@@ -23,6 +23,7 @@
  *
  * <pre>
  *  ExchangePhase        the current phase, one of:
+ *    Authorizing          the call to the route's authorizer, if it has one
  *    ReadingAhead         the request's body arrives; no permit yet
  *    Admission            queue; owns the two below                           per attempt
  *      InstanceEntry      breakers, probe, choice of the instance
@@ -57,6 +58,11 @@
  * it, {@link io.weir.engine.AuthenticationCheck} judges the token of a request whose route requires one. If
  * the keys of its issuer are not known, the exchange waits for them in {@link io.weir.engine.AwaitingKeys},
  * and holds nothing meanwhile.
+ *
+ * <p>After these checks, {@link io.weir.engine.Authorizing} asks the authorizer of a route that has one. The
+ * call is an {@link io.weir.engine.Exchange} of its own, through the authorizer's compartment, with the
+ * {@link io.weir.engine.AuthorizerCall} as its caller. So it has a queue, breaker, pool, deadline and health
+ * like any call, and a single end. The waiting exchange holds only this call, and ends it if it ends first.
  *
  * <p>An attempt has three helpers, each for one decision: {@link io.weir.engine.HealthEvidence} (the evidence
  * about the backend's health), {@link io.weir.engine.RetryDecider} (whether another attempt follows), and

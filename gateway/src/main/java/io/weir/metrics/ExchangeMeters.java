@@ -2,6 +2,8 @@ package io.weir.metrics;
 
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Timer;
+import io.weir.authorization.Authorization;
+import io.weir.authorization.AuthorizationResult;
 import io.weir.engine.Backend;
 import io.weir.engine.ExchangeOutcomes;
 import io.weir.engine.ExchangeRecord;
@@ -102,6 +104,10 @@ public final class ExchangeMeters implements RouteObserver, AutoCloseable {
         if (replacement != null && replacement.isLastGood()) {
             countLastGood();
         }
+        Authorization authorization = exchange.authorization();
+        if (authorization != null) {
+            countAuthorization(authorization.result());
+        }
         Reason refusedBeforeFallback = exchange.fallbackReason();
         if (refusedBeforeFallback != null) {
             countShed(exchange.route().backend(), refusedBeforeFallback, exchange.priority());
@@ -114,6 +120,13 @@ public final class ExchangeMeters implements RouteObserver, AutoCloseable {
         Counter answers = scope.counterIfOpen(RouteMeter.LAST_GOOD_ANSWERS, backend, route);
         if (answers != null) {
             answers.increment();
+        }
+    }
+
+    void countAuthorization(AuthorizationResult result) {
+        Counter results = scope.counterIfOpen(RouteMeter.AUTHORIZATIONS, backend, route, result.word());
+        if (results != null) {
+            results.increment();
         }
     }
 

@@ -23,6 +23,11 @@ public enum RouteMeter implements Meters {
             counter("weir.last.good.answers", "backend", "route"),
             "Requests that got the route's last good answer in place of a refusal or of a failure status. They have"
                     + " the outcome 'fallback', too."),
+    /** Only for routes with an authorizer. */
+    AUTHORIZATIONS(
+            counter("weir.authorizations", "backend", "route", "result"),
+            "Requests of routes with an authorizer, by its result: 'allowed'; 'denied'; 'failed': refused, since the"
+                    + " authorizer failed; 'passed': not refused although it failed (on-failure: pass)."),
     /** A route's own limit; only for routes that have one. */
     ROUTE_PERMITS_USED(
             gauge("weir.route.permits.used", "backend", "route"), "Permits in use of the route's own limit."),

@@ -31,6 +31,9 @@ public enum Reason {
     UNAUTHORIZED("unauthorized", 401, "http_request_denied", "The caller is not authenticated."),
     /** The caller may not use the route. */
     FORBIDDEN("forbidden", 403, "http_request_denied", "The caller may not use this route."),
+    /** The route's authorizer has answered with neither a permission nor a denial. */
+    AUTHORIZER_FAILED(
+            "authorizer-failed", 503, "proxy_internal_response", "The request could not be authorized at present."),
     /** The caller's quota of requests is used up. */
     RATE_LIMITED("rate-limited", 429, "http_request_denied", "The caller's quota of requests is used up."),
     /** The exchange's deadline has passed. */

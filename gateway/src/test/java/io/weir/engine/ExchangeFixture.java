@@ -12,6 +12,9 @@ import io.netty.handler.codec.http.HttpMethod;
 import io.weir.access.AccessProperties;
 import io.weir.access.AddressRule;
 import io.weir.authentication.AuthenticationRule;
+import io.weir.authorization.AuthorizationRule;
+import io.weir.authorization.AuthorizeProperties;
+import io.weir.authorization.OnFailure;
 import io.weir.deadline.CallerTimeout;
 import io.weir.drain.Drain;
 import io.weir.fallback.Fallback;
@@ -155,7 +158,7 @@ final class ExchangeFixture {
     /** The copies of requests that were sent as probes. */
     final List<ProbeRequest> probes = new ArrayList<>();
 
-    private final Health otherHealth;
+    final Health otherHealth;
     private final BitSet failures = BackendSettings.bits(Set.of(500, 501, 502, 503, 504));
     private Mode mode = Mode.REQUEST;
     private boolean http2;
@@ -176,6 +179,7 @@ final class ExchangeFixture {
     private @Nullable AddressRule access;
     private @Nullable AuthenticationRule authentication;
     private @Nullable RateLimiter rateLimiter;
+    private @Nullable AuthorizationRule authorization;
 
     /** The limit on the calls of each address; null: none. */
     @Nullable
@@ -342,6 +346,13 @@ final class ExchangeFixture {
         return this;
     }
 
+    /** The other backend decides whether a request may use the route; it gives the field {@code x-user}. */
+    ExchangeFixture withAuthorizer(OnFailure onFailure) {
+        authorization = new AuthorizationRule(
+                new AuthorizeProperties("other", "/verify", List.of("authorization"), List.of("x-user"), onFailure));
+        return this;
+    }
+
     /** Each address may have so many calls under way. */
     ExchangeFixture withCallsPerKey(int calls, boolean enforce) {
         callsPerKey = CallsPerKey.of(new MaxConcurrentPerKeyProperties("client-address", calls, enforce), null);
@@ -476,8 +487,17 @@ final class ExchangeFixture {
                 .health(routeHealth)
                 .priority(priority)
                 .callers(access, authentication, rateLimiter)
+                .authorizer(authorizer())
                 .lastGood(lastGood)
                 .build();
+    }
+
+    private @Nullable Authorizer authorizer() {
+        AuthorizationRule rule = authorization;
+        return rule == null
+                ? null
+                : Authorizer.of(
+                        rule, "orders", backend("other", otherBulkhead, otherHealth), Priority.NORMAL, inFlight, null);
     }
 
     private Backend backend(String name, QueueingBulkhead calls, Health usedHealth) {

@@ -143,6 +143,16 @@ final class FakeCaller implements Caller, ReceivedRequest {
     public void writeHead(HttpHeaders toBackend, String authority) {}
 
     @Override
+    public String forwardedUri() {
+        return "/orders?id=1";
+    }
+
+    @Override
+    public void writeGatewayFields(HttpHeaders toBackend, String authority, Priority priority) {
+        toBackend.set("host", authority);
+    }
+
+    @Override
     public void begin(int status, HttpHeaders head, Publisher<ByteBuf> body) {
         received.add("begin " + status);
         download.accept(body);

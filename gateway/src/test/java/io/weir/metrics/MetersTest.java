@@ -8,6 +8,7 @@ import io.weir.accesslog.AccessLog;
 import io.weir.accesslog.AccessLogTest;
 import io.weir.accesslog.LineSinkTest;
 import io.weir.authentication.TestAuthentication;
+import io.weir.authorization.AuthorizationResult;
 import io.weir.capacity.CapacitySignal;
 import io.weir.edge.Handshake;
 import io.weir.engine.ExchangeOutcomes;
@@ -102,6 +103,7 @@ class MetersTest {
         Stream.of(MoveReason.values()).forEach(reason -> words.add(reason.word()));
         Stream.of(CapacitySignal.Ignored.values()).forEach(reason -> words.add(reason.word()));
         words.add("disproved");
+        Stream.of(AuthorizationResult.values()).forEach(result -> words.add(result.word()));
         words.addAll(InstanceMeters.STATES);
         words.addAll(Set.of("orders-1:80", "orders-2:80", "answered"));
 
@@ -174,6 +176,7 @@ class MetersTest {
                     new LastGoodStore(
                             new LastGoodMemoryProperties(DataSize.ofMegabytes(1)), () -> 0, () -> 0, Runnable::run));
             route.countLastGood();
+            Stream.of(AuthorizationResult.values()).forEach(route::countAuthorization);
             SharedRateLimitMeters.show(book, () -> 1, () -> 1);
             backend.faultInjected(FaultType.HANG);
             fixture.refused(observed, ObservedGateway.caller(), Duration.ZERO);

@@ -26,6 +26,7 @@ class ReasonTest {
                         Map.entry("shutting-down", 503),
                         Map.entry("unauthorized", 401),
                         Map.entry("forbidden", 403),
+                        Map.entry("authorizer-failed", 503),
                         Map.entry("rate-limited", 429),
                         Map.entry("deadline-exceeded", 504),
                         Map.entry("connect-timeout", 504),

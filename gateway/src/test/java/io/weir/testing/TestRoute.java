@@ -2,6 +2,7 @@ package io.weir.testing;
 
 import io.weir.access.AddressRule;
 import io.weir.authentication.AuthenticationRule;
+import io.weir.engine.Authorizer;
 import io.weir.engine.Backend;
 import io.weir.engine.InFlightCounter;
 import io.weir.engine.Mode;
@@ -46,6 +47,7 @@ public final class TestRoute {
     private @Nullable AuthenticationRule authentication;
     private @Nullable RateLimiter rateLimiter;
     private @Nullable LastGood lastGood;
+    private @Nullable Authorizer authorizer;
 
     private TestRoute(Backend backend, RouteObserver observer) {
         this.backend = backend;
@@ -148,6 +150,12 @@ public final class TestRoute {
         return this;
     }
 
+    /** The backend that decides whether a request may use the route. */
+    public TestRoute authorizer(@Nullable Authorizer own) {
+        authorizer = own;
+        return this;
+    }
+
     /** The route. */
     public Route build() {
         return new Route(
@@ -170,6 +178,7 @@ public final class TestRoute {
                 guaranteedShare,
                 access,
                 authentication,
+                authorizer,
                 rateLimiter,
                 null,
                 lastGood);

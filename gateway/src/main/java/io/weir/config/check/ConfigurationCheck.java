@@ -100,6 +100,7 @@ public final class ConfigurationCheck {
         }
 
         new ConsistencyCheck(environment, weir, problems::add).check(routes);
+        new AuthorizersCheck(weir, problems::add).check(routes);
         Set<String> reported = problems.stream().map(ConfigurationProblem::path).collect(Collectors.toSet());
         new SpringPropertiesCheck(reported::contains, problems::add).check(root);
         ValidationReport report = new ValidationReport(

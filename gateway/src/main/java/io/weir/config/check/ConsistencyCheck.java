@@ -1,6 +1,7 @@
 package io.weir.config.check;
 
 import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig.SlidingWindowType;
+import io.weir.authorization.AuthorizeProperties;
 import io.weir.capacity.CapacitySignalProperties;
 import io.weir.cluster.ClusterProperties;
 import io.weir.config.BackendProperties;
@@ -63,9 +64,9 @@ final class ConsistencyCheck {
     private static final String DEADLINE = "the deadline";
     private static final String NOT_BOTH = "a static answer or another backend, not both";
     private static final Set<Integer> WITHOUT_BODY = Set.of(204, 205, 304);
-    /** No fallback is possible: there is no route yet, or the caller has disconnected. */
+    /** No fallback is possible: there is no route yet, the request may not use it, or the caller has left. */
     private static final Set<Reason> WITHOUT_FALLBACK =
-            Set.of(Reason.NO_ROUTE, Reason.MISDIRECTED, Reason.CLIENT_CLOSED);
+            Set.of(Reason.NO_ROUTE, Reason.MISDIRECTED, Reason.AUTHORIZER_FAILED, Reason.CLIENT_CLOSED);
 
     private final Environment environment;
     private final Section<WeirProperties> weir;
@@ -251,13 +252,18 @@ final class ConsistencyCheck {
         }
     }
 
-    /** Whether a route brings requests with a verified token to a backend, by itself or as a fallback. */
+    /** Whether a route brings requests with a verified token to a backend, its own or another one. */
     private boolean bringsTokens(Route route, String backend) {
         Section<RouteProperties> properties = weir.in(WeirProperties::routes, String.valueOf(route.id()));
         boolean leadsThere = backend.equals(route.backend())
                 || properties
                         .in(RouteProperties::fallback)
                         .value(FallbackProperties::backend)
+                        .filter(backend::equals)
+                        .isPresent()
+                || properties
+                        .in(RouteProperties::authorize)
+                        .value(AuthorizeProperties::backend)
                         .filter(backend::equals)
                         .isPresent();
         return leadsThere && IssuersCheck.requiresToken(properties);

@@ -96,7 +96,8 @@ final class IssuersCheck {
                 .isPresent();
     }
 
-    private static boolean isUsed(String field) {
+    /** Whether the gateway or the protocol needs a field, in lower case, for something else. */
+    static boolean isUsed(String field) {
         return USED_FIELDS.contains(field) || field.startsWith("x-forwarded-");
     }
 

@@ -1,5 +1,6 @@
 package io.weir.config.check;
 
+import io.weir.authorization.AuthorizeProperties;
 import io.weir.config.RouteProperties;
 import io.weir.config.WeirProperties;
 import io.weir.config.check.RoutesCheck.Route;
@@ -7,6 +8,7 @@ import io.weir.fallback.FallbackProperties;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import org.springframework.boot.context.properties.bind.BindException;
@@ -53,11 +55,14 @@ final class WarningsCheck {
     private void warnUnusedBackends(List<Route> routes) {
         Set<String> used = new HashSet<>();
         routes.forEach(route -> Optional.ofNullable(route.backend()).ifPresent(used::add));
-        weir.each(WeirProperties::routes)
-                .forEach(route -> route.getValue()
-                        .in(RouteProperties::fallback)
-                        .value(FallbackProperties::backend)
-                        .ifPresent(used::add));
+        weir.each(WeirProperties::routes).map(Map.Entry::getValue).forEach(route -> {
+            route.in(RouteProperties::fallback)
+                    .value(FallbackProperties::backend)
+                    .ifPresent(used::add);
+            route.in(RouteProperties::authorize)
+                    .value(AuthorizeProperties::backend)
+                    .ifPresent(used::add);
+        });
         weir.names(WeirProperties::backends).forEach((name, location) -> {
             if (!used.contains(name)) {
                 warnings.add(ConfigurationProblem.of(
