@@ -7,6 +7,7 @@ import io.weir.authentication.AuthenticationRule;
 import io.weir.authentication.Issuer;
 import io.weir.authentication.ReservedFields;
 import io.weir.authentication.RouteAuthenticationProperties;
+import io.weir.authorization.AuthorizationCache;
 import io.weir.authorization.AuthorizationRule;
 import io.weir.authorization.AuthorizeProperties;
 import io.weir.compression.CompressionMemory;
@@ -61,6 +62,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.concurrent.ForkJoinPool;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.stream.Collectors;
@@ -380,7 +382,11 @@ public final class RoutesFactory {
                 throw new IllegalArgumentException("weir.routes." + id + ".authorize.backend: " + authorize.backend()
                         + " (expected: one of weir.backends)");
             }
-            return Authorizer.of(new AuthorizationRule(authorize), id, asked, own.priority(), inFlight, old);
+            // A reload forgets the answers.
+            AuthorizationCache cache = authorize.cache() == null
+                    ? null
+                    : new AuthorizationCache(authorize.cache(), nanoClock, ForkJoinPool.commonPool());
+            return Authorizer.of(new AuthorizationRule(authorize), cache, id, asked, own.priority(), inFlight, old);
         }
 
         private AuthenticationRule rule(String id, RouteAuthenticationProperties own) {

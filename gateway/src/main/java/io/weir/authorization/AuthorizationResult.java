@@ -6,8 +6,12 @@ import java.util.Locale;
 public enum AuthorizationResult {
     /** The authorizer allows the request. */
     ALLOWED,
+    /** An earlier answer of the authorizer allows it. */
+    ALLOWED_CACHED,
     /** The authorizer denies it; the caller gets its answer. */
     DENIED,
+    /** An earlier answer of the authorizer denies it; the caller gets that answer. */
+    DENIED_CACHED,
     /** The authorizer has failed, and the request is refused. */
     FAILED,
     /** The authorizer has failed, and the request goes on. */
@@ -15,6 +19,6 @@ public enum AuthorizationResult {
 
     /** The word in metrics. */
     public String word() {
-        return name().toLowerCase(Locale.ROOT);
+        return name().toLowerCase(Locale.ROOT).replace('_', '-');
     }
 }

@@ -1,10 +1,13 @@
 package io.weir.authorization;
 
+import jakarta.validation.Valid;
 import jakarta.validation.constraints.NotNull;
 import jakarta.validation.constraints.Pattern;
 import jakarta.validation.constraints.Size;
 import java.util.List;
 import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.context.properties.NestedConfigurationProperty;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 
 /**
@@ -24,6 +27,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param onFailure what happens while the authorizer fails: no answer in time, 5xx, open breaker, full
  *     bulkhead; {@code refuse}: the request is refused; {@code pass}: it goes on to the backend without
  *     {@code headers-out}.
+ * @param cache the use of an answer for further requests; off unless configured.
  */
 public record AuthorizeProperties(
         @NotNull String backend,
@@ -36,10 +40,13 @@ public record AuthorizeProperties(
 
         @DefaultValue @Size(max = 32) List<@Pattern(regexp = NAME, message = NAME_EXPECTED) String> headersOut,
 
-        @DefaultValue("refuse") OnFailure onFailure) {
+        @DefaultValue("refuse") OnFailure onFailure,
+        @Nullable @Valid @NestedConfigurationProperty AuthorizationCacheProperties cache) {
 
-    private static final String NAME = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
-    private static final String NAME_EXPECTED = "the name of a header field";
+    /** The name of a header field, as a regular expression. */
+    static final String NAME = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
+
+    static final String NAME_EXPECTED = "the name of a header field";
 
     /** Writes the names in lower case. */
     public AuthorizeProperties {
@@ -47,7 +54,7 @@ public record AuthorizeProperties(
         headersOut = lowerCase(headersOut);
     }
 
-    private static List<String> lowerCase(List<String> names) {
+    static List<String> lowerCase(List<String> names) {
         return names.stream()
                 .map(name -> name.toLowerCase(Locale.ROOT))
                 .distinct()

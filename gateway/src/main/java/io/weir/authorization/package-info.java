@@ -26,6 +26,12 @@
  * these names are removed in every spelling, after the route's filters, also if the authorizer sends none and
  * if it has failed: else a caller could name itself.
  *
+ * <p><b>Cache.</b> {@link io.weir.authorization.AuthorizationCache} keeps answers only where a route asks for
+ * it, and by fields that its operator names. By default an answer serves the same request only, since most
+ * authorizers decide by method and path, too. Failures are never kept, and no answer serves beyond its time
+ * while the authorizer is down: that would extend rights that may be revoked. Rejected: the directives of
+ * RFC 9111 other than {@code no-store}. Authorizers seldom send them for calls of proxies.
+ *
  * <p><b>Limitations.</b> The caller's body is never sent. Fields of an answer that allows, such as {@code
  * Set-Cookie}, do not reach the caller. No gRPC interface of Envoy's. A caller can still send the fields
  * through another route to the same backend that asks no authorizer.

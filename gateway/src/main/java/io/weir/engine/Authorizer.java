@@ -1,5 +1,6 @@
 package io.weir.engine;
 
+import io.weir.authorization.AuthorizationCache;
 import io.weir.authorization.AuthorizationRule;
 import io.weir.limit.OverdueCalls;
 import io.weir.limit.Priority;
@@ -10,9 +11,10 @@ import org.jspecify.annotations.Nullable;
  * The backend that decides whether requests may use a route.
  *
  * @param rule what it is asked, and what follows from its answer
+ * @param cache its answers that serve further requests; null: none does
  * @param calls the calls to it, as a route without properties
  */
-public record Authorizer(AuthorizationRule rule, Route calls) {
+public record Authorizer(AuthorizationRule rule, @Nullable AuthorizationCache cache, Route calls) {
 
     /**
      * The authorizer of a route.
@@ -23,6 +25,7 @@ public record Authorizer(AuthorizationRule rule, Route calls) {
      */
     public static Authorizer of(
             AuthorizationRule rule,
+            @Nullable AuthorizationCache cache,
             String ofRoute,
             Backend backend,
             Priority priority,
@@ -31,6 +34,7 @@ public record Authorizer(AuthorizationRule rule, Route calls) {
         Route known = old != null && old.calls.backend().name().equals(backend.name()) ? old.calls : null;
         return new Authorizer(
                 rule,
+                cache,
                 new Route(
                         ofRoute + "/authorize",
                         backend,

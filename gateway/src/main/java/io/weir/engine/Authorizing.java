@@ -6,7 +6,10 @@ import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.weir.authorization.Authorization;
+import io.weir.authorization.AuthorizationCache;
 import io.weir.authorization.AuthorizationResult;
+import io.weir.authorization.AuthorizationRule;
+import io.weir.authorization.KnownAnswer;
 import io.weir.engine.Decision.Answer;
 import io.weir.engine.Decision.Await;
 import io.weir.engine.Decision.Finish;
@@ -16,6 +19,7 @@ import io.weir.outcome.Problem;
 import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
 import io.weir.outcome.RetryAfter;
+import java.util.List;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -37,6 +41,9 @@ final class Authorizing implements ExchangePhase {
     /** The call; null: it has decided, or the exchange does not wait any more. */
     private @Nullable ExchangeContext call;
 
+    /** The key of the request in the cache; null: there is none. */
+    private @Nullable String key;
+
     /** Whether a decision is kept for the method that is running. */
     private boolean isKeeping;
 
@@ -47,8 +54,40 @@ final class Authorizing implements ExchangePhase {
         this.authorizer = authorizer;
     }
 
-    /** Asks the authorizer. */
+    /** Decides by an earlier answer, or asks the authorizer. */
     Decision begin() {
+        AuthorizationCache cache = authorizer.cache();
+        if (cache != null) {
+            String ofRequest = cache.key(record().caller().received().headers(), this::request);
+            KnownAnswer known = ofRequest == null ? null : cache.find(ofRequest);
+            if (known != null) {
+                return decide(known);
+            }
+            key = ofRequest;
+        }
+        return ask();
+    }
+
+    /** What the authorizer gets besides {@code headers-in}. */
+    private List<String> request() {
+        Caller caller = record().caller();
+        ReceivedRequest received = caller.received();
+        return List.of(
+                caller.method().name(),
+                received.headers().get(HttpHeaderNames.HOST, ""),
+                received.forwardedUri(),
+                String.valueOf(received.clientAddress()));
+    }
+
+    private Decision decide(KnownAnswer known) {
+        if (AuthorizationRule.verdict(known.status()) == AuthorizationRule.Verdict.ALLOWS) {
+            record().authorization = new Authorization(AuthorizationResult.ALLOWED_CACHED, known.fields());
+            return RequestCheck.proceed(exchange);
+        }
+        return deny(AuthorizationResult.DENIED_CACHED, known.status(), known.fields(), known.body());
+    }
+
+    private Decision ask() {
         AuthorizerCall caller = new AuthorizerCall(exchange, authorizer.rule(), this);
         ExchangeContext asking = exchange.newCall(authorizer.calls(), caller);
         call = asking;
@@ -69,7 +108,9 @@ final class Authorizing implements ExchangePhase {
     /** The authorizer allows the request. */
     void allowed(HttpHeaders answer) {
         decide(() -> {
-            record().authorization = authorizer.rule().allowed(answer);
+            Authorization allowed = authorizer.rule().allowed(answer);
+            record().authorization = allowed;
+            keep(answer, new KnownAnswer(HttpResponseStatus.OK.code(), allowed.granted(), NO_BODY));
             return RequestCheck.proceed(exchange);
         });
     }
@@ -80,7 +121,13 @@ final class Authorizing implements ExchangePhase {
      * @param body null: it is too large
      */
     void denied(int status, HttpHeaders answer, byte @Nullable [] body) {
-        decide(() -> deny(status, answer, body));
+        decide(() -> {
+            if (body != null) {
+                // The doors change the fields that they send.
+                keep(answer, new KnownAnswer(status, new DefaultHttpHeaders().set(answer), body));
+            }
+            return deny(AuthorizationResult.DENIED, status, answer, body);
+        });
     }
 
     /** The answer says nothing about the request. */
@@ -120,8 +167,16 @@ final class Authorizing implements ExchangePhase {
         }
     }
 
-    private Decision deny(int status, HttpHeaders answer, byte @Nullable [] body) {
-        end(AuthorizationResult.DENIED);
+    private void keep(HttpHeaders answer, KnownAnswer known) {
+        AuthorizationCache cache = authorizer.cache();
+        String ofRequest = key;
+        if (cache != null && ofRequest != null) {
+            cache.put(ofRequest, answer, known);
+        }
+    }
+
+    private Decision deny(AuthorizationResult result, int status, HttpHeaders answer, byte @Nullable [] body) {
+        end(result);
         String detail = "the authorizer answered with status " + status;
         Caller caller = record().caller();
         if (Problem.isGrpc(caller.received().headers())) {

@@ -26,8 +26,9 @@ public enum RouteMeter implements Meters {
     /** Only for routes with an authorizer. */
     AUTHORIZATIONS(
             counter("weir.authorizations", "backend", "route", "result"),
-            "Requests of routes with an authorizer, by its result: 'allowed'; 'denied'; 'failed': refused, since the"
-                    + " authorizer failed; 'passed': not refused although it failed (on-failure: pass)."),
+            "Requests of routes with an authorizer, by its result: 'allowed', 'denied'; 'allowed-cached',"
+                    + " 'denied-cached': by an earlier answer; 'failed': refused, since the authorizer failed;"
+                    + " 'passed': not refused although it failed (on-failure: pass)."),
     /** A route's own limit; only for routes that have one. */
     ROUTE_PERMITS_USED(
             gauge("weir.route.permits.used", "backend", "route"), "Permits in use of the route's own limit."),

@@ -13,7 +13,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 class AuthorizationRuleTest {
 
     private static AuthorizationRule rule(List<String> in, List<String> out) {
-        return new AuthorizationRule(new AuthorizeProperties("auth", "/verify", in, out, OnFailure.REFUSE));
+        return new AuthorizationRule(new AuthorizeProperties("auth", "/verify", in, out, OnFailure.REFUSE, null));
     }
 
     @ParameterizedTest

@@ -88,6 +88,10 @@ class AuthorizeIT extends OneBackendTests {
                 .route("passing", "orders", "authorize: { backend: down, headers-out: [X-User], on-failure: pass }")
                 .route("hung", "orders", "authorize: { backend: hanging }")
                 .route("answered", "orders", "authorize: { backend: auth }", "answer: { status: 200, body: its own }")
+                .route(
+                        "cached",
+                        "orders",
+                        "authorize: { backend: auth, headers-out: [X-User], cache: { key-headers: [authorization], max-age: 1h } }")
                 .route("open", "orders")
                 .filtered(
                         "filtered",
@@ -363,6 +367,47 @@ class AuthorizeIT extends OneBackendTests {
         hanging.behave(TestBackend.ECHO);
         waiting.forEach(one -> assertThat(one.join().status()).isEqualTo(504));
         hanging.behave(hanging.hang());
+    }
+
+    // ---------------------------------------------------------------- cached
+
+    @Door.Each
+    void asksOncePerCallerAndRequestUntilAReload(Door door) throws Exception {
+        String path = door.path("cached", "1");
+        assertThat(TestCaller.get(gateway.port(), path, "Authorization: alice").status())
+                .isEqualTo(200);
+        assertThat(TestCaller.get(gateway.port(), path, "Authorization: mallory")
+                        .text())
+                .isEqualTo("not you");
+        // Another thread puts the answers in place.
+        await().atMost(PATIENCE).untilAsserted(() -> {
+            int before = authorizer.requests();
+            received.clear();
+            assertThat(TestCaller.get(gateway.port(), path, "Authorization: alice")
+                            .status())
+                    .isEqualTo(200);
+            assertThat(TestCaller.get(gateway.port(), path, "Authorization: mallory")
+                            .text())
+                    .isEqualTo("not you");
+            assertThat(authorizer.requests()).isEqualTo(before);
+        });
+        assertThat(received.take().header("x-user")).isEqualTo("alice");
+        assertThat(counted(door, "cached", "allowed-cached")).isPositive();
+        assertThat(counted(door, "cached", "denied-cached")).isPositive();
+
+        int before = authorizer.requests();
+        assertThat(get(door, "cached", "2", "Authorization: alice").status())
+                .as("another path")
+                .isEqualTo(200);
+        assertThat(TestCaller.get(gateway.port(), path).status()).as("no key").isEqualTo(401);
+        assertThat(TestCaller.get(gateway.port(), path).status()).as("no key").isEqualTo(401);
+        assertThat(authorizer.requests()).isEqualTo(before + 3);
+
+        reload(Files.readString(gateway.file()).replace("max-age: 1h", "max-age: 59m"));
+        assertThat(TestCaller.get(gateway.port(), path, "Authorization: alice").status())
+                .isEqualTo(200);
+        assertThat(authorizer.requests()).isEqualTo(before + 4);
+        reload(Files.readString(gateway.file()).replace("max-age: 59m", "max-age: 1h"));
     }
 
     // ---------------------------------------------------------------- events during the call

@@ -5,15 +5,19 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.netty.handler.codec.http.DefaultHttpHeaders;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.weir.authorization.Authorization;
+import io.weir.authorization.AuthorizationCache;
+import io.weir.authorization.AuthorizationCacheProperties;
 import io.weir.authorization.AuthorizationResult;
 import io.weir.authorization.OnFailure;
 import io.weir.drain.Drain;
 import io.weir.testing.Leaks;
 import java.time.Duration;
+import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.springframework.util.unit.DataSize;
 
 /** A route whose requests another backend authorizes, within an exchange. */
 @ExtendWith(Leaks.class)
@@ -296,5 +300,77 @@ class AuthorizingTest {
         assertThat(fixture.attempts).hasSize(2);
         fixture.finish();
         fixture.assertEndedCleanly();
+    }
+
+    // ---------------------------------------------------------------- cached answers
+
+    private static ExchangeFixture cached(AuthorizationCache cache, OnFailure onFailure, String credentials) {
+        ExchangeFixture fixture = new ExchangeFixture().withAuthorizer(onFailure, cache);
+        fixture.caller.headers.set("authorization", credentials);
+        return fixture.start();
+    }
+
+    private static AuthorizationCache cache() {
+        return new AuthorizationCache(
+                new AuthorizationCacheProperties(
+                        List.of("authorization"), Duration.ofSeconds(10), false, DataSize.ofMegabytes(1)),
+                () -> 0,
+                Runnable::run);
+    }
+
+    @Test
+    void doesNotAskAgainAboutAnAllowedRequest() {
+        AuthorizationCache cache = cache();
+        ExchangeFixture first = cached(cache, OnFailure.REFUSE, "alice");
+        answers(first, 200, "x-user", "alice");
+        first.finish();
+        first.assertEndedCleanly();
+
+        ExchangeFixture again = cached(cache, OnFailure.REFUSE, "alice");
+        ExchangeFixture other = cached(cache, OnFailure.REFUSE, "bob");
+
+        assertThat(again.attempts).hasSize(1);
+        assertThat(again.attempt().backend.name()).isEqualTo("orders");
+        assertThat(result(again)).isEqualTo(AuthorizationResult.ALLOWED_CACHED);
+        assertThat(toBackend(again, "X-User", "mallory").getAll("x-user")).containsExactly("alice");
+        again.finish();
+        again.assertEndedCleanly();
+        assertThat(asked(other).backend.name()).isEqualTo("other");
+        other.exchange().callerLeft();
+        other.assertEndedCleanly();
+    }
+
+    @Test
+    void doesNotAskAgainAboutADeniedRequest() {
+        AuthorizationCache cache = cache();
+        ExchangeFixture first = cached(cache, OnFailure.REFUSE, "mallory");
+        answers(first, 403);
+        first.exchange().flushed();
+        first.assertEndedCleanly();
+
+        ExchangeFixture again = cached(cache, OnFailure.REFUSE, "mallory");
+        again.exchange().flushed();
+
+        assertThat(again.attempts).isEmpty();
+        assertThat(again.caller.events()).isEqualTo("answer 403");
+        assertThat(again.caller.answered).isEqualTo(FakeAttempt.BODY);
+        assertThat(again.outcome()).isEqualTo("forbidden 403");
+        assertThat(result(again)).isEqualTo(AuthorizationResult.DENIED_CACHED);
+        again.assertEndedCleanly();
+    }
+
+    @Test
+    void asksAgainAfterAFailure() {
+        AuthorizationCache cache = cache();
+        ExchangeFixture first = cached(cache, OnFailure.PASS, "alice");
+        answers(first, 500);
+        first.finish();
+        first.assertEndedCleanly();
+
+        ExchangeFixture again = cached(cache, OnFailure.PASS, "alice");
+
+        assertThat(asked(again).backend.name()).isEqualTo("other");
+        again.exchange().callerLeft();
+        again.assertEndedCleanly();
     }
 }

@@ -12,6 +12,7 @@ import io.netty.handler.codec.http.HttpMethod;
 import io.weir.access.AccessProperties;
 import io.weir.access.AddressRule;
 import io.weir.authentication.AuthenticationRule;
+import io.weir.authorization.AuthorizationCache;
 import io.weir.authorization.AuthorizationRule;
 import io.weir.authorization.AuthorizeProperties;
 import io.weir.authorization.OnFailure;
@@ -180,6 +181,7 @@ final class ExchangeFixture {
     private @Nullable AuthenticationRule authentication;
     private @Nullable RateLimiter rateLimiter;
     private @Nullable AuthorizationRule authorization;
+    private @Nullable AuthorizationCache knownAnswers;
 
     /** The limit on the calls of each address; null: none. */
     @Nullable
@@ -348,8 +350,14 @@ final class ExchangeFixture {
 
     /** The other backend decides whether a request may use the route; it gives the field {@code x-user}. */
     ExchangeFixture withAuthorizer(OnFailure onFailure) {
-        authorization = new AuthorizationRule(
-                new AuthorizeProperties("other", "/verify", List.of("authorization"), List.of("x-user"), onFailure));
+        return withAuthorizer(onFailure, null);
+    }
+
+    /** The same with a cache of its answers, perhaps together with other exchanges; null: none. */
+    ExchangeFixture withAuthorizer(OnFailure onFailure, @Nullable AuthorizationCache answers) {
+        authorization = new AuthorizationRule(new AuthorizeProperties(
+                "other", "/verify", List.of("authorization"), List.of("x-user"), onFailure, null));
+        knownAnswers = answers;
         return this;
     }
 
@@ -497,7 +505,13 @@ final class ExchangeFixture {
         return rule == null
                 ? null
                 : Authorizer.of(
-                        rule, "orders", backend("other", otherBulkhead, otherHealth), Priority.NORMAL, inFlight, null);
+                        rule,
+                        knownAnswers,
+                        "orders",
+                        backend("other", otherBulkhead, otherHealth),
+                        Priority.NORMAL,
+                        inFlight,
+                        null);
     }
 
     private Backend backend(String name, QueueingBulkhead calls, Health usedHealth) {

@@ -1,6 +1,7 @@
 package io.weir.config.check;
 
 import io.weir.authentication.AuthenticationProperties;
+import io.weir.authorization.AuthorizationCacheProperties;
 import io.weir.authorization.AuthorizeProperties;
 import io.weir.config.RouteProperties;
 import io.weir.config.WeirProperties;
@@ -53,6 +54,7 @@ final class AuthorizersCheck {
                 .collect(Collectors.toSet());
         weir.each(WeirProperties::routes).forEach(route -> {
             Section<AuthorizeProperties> authorize = route.getValue().in(RouteProperties::authorize);
+            checkKeys(authorize);
             authorize
                     .explicit(AuthorizeProperties::backend)
                     .ifPresent(backend -> checkBackend(backend, backendOf(route.getKey(), routes)));
@@ -67,6 +69,27 @@ final class AuthorizersCheck {
                             authorize.list(AuthorizeProperties::headersOut),
                             name -> own.contains(name) || (IssuersCheck.isUsed(name) && !CREDENTIALS.contains(name))));
         });
+    }
+
+    /** A field that the authorizer does not get tells it nothing. */
+    private void checkKeys(Section<AuthorizeProperties> authorize) {
+        Section<AuthorizationCacheProperties> cache = authorize.in(AuthorizeProperties::cache);
+        cache.get(AuthorizationCacheProperties::keyHeaders)
+                .filter(names -> names.value().equals(List.of()))
+                .ifPresent(names -> problems.accept(ConfigurationProblem.expected(
+                        names.location(),
+                        cache.pathOf(AuthorizationCacheProperties::keyHeaders),
+                        null,
+                        "1 to 16 names, of headers-in")));
+        List<String> in = lowerCase(authorize.list(AuthorizeProperties::headersIn));
+        cache.explicit(AuthorizationCacheProperties::keyHeaders)
+                .ifPresent(names -> lowerCase(cache.list(AuthorizationCacheProperties::keyHeaders)).stream()
+                        .filter(name -> !in.contains(name))
+                        .forEach(name -> problems.accept(names.problem(name, "not among headers-in"))));
+    }
+
+    private static List<String> lowerCase(List<String> names) {
+        return names.stream().map(name -> name.toLowerCase(Locale.ROOT)).toList();
     }
 
     private static Optional<String> backendOf(String id, List<Route> routes) {
@@ -87,8 +110,7 @@ final class AuthorizersCheck {
     }
 
     private void checkNames(Entry list, List<String> names, Predicate<String> isReserved) {
-        names.stream()
-                .map(name -> name.toLowerCase(Locale.ROOT))
+        lowerCase(names).stream()
                 .filter(isReserved)
                 .forEach(name -> problems.accept(list.problem(name, "the gateway or the protocol sets this field")));
     }
