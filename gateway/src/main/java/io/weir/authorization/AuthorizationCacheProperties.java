@@ -21,7 +21,8 @@ import org.springframework.util.unit.DataSize;
  * @param maxAge time for which an answer serves; 100ms to 1h. For so long, a caller keeps a right that it has
  *     lost.
  * @param anyRequest whether an answer serves all requests of the route with the same values of {@code
- *     key-headers}; if not, only those with the same method, host, path and query, and from the same address.
+ *     key-headers}; if not, only those with the same method, scheme, host, path and query, and from the same
+ *     address.
  * @param memory limit on the heap for the answers of the route; 64KB to 1GB.
  */
 public record AuthorizationCacheProperties(

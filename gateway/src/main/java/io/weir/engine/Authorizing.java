@@ -74,6 +74,7 @@ final class Authorizing implements ExchangePhase {
         ReceivedRequest received = caller.received();
         return List.of(
                 caller.method().name(),
+                received.scheme(),
                 received.headers().get(HttpHeaderNames.HOST, ""),
                 received.forwardedUri(),
                 String.valueOf(received.clientAddress()));
