@@ -9,6 +9,7 @@ import io.github.resilience4j.circuitbreaker.CircuitBreaker.State;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.handler.codec.http.HttpHeaders;
+import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.weir.outcome.Reason;
 import io.weir.reload.ConfigurationChange;
 import io.weir.reload.ConfigurationChange.Trigger;
@@ -20,6 +21,7 @@ import io.weir.testing.OneBackendTests;
 import io.weir.testing.TestBackend;
 import io.weir.testing.TestCaller;
 import io.weir.testing.TestGateway;
+import io.weir.testing.TestHttp2Backend;
 import io.weir.testing.TestWebSocket;
 import io.weir.testing.UnwillingPort;
 import java.io.IOException;
@@ -50,6 +52,7 @@ class AuthorizeIT extends OneBackendTests {
 
     private static TestBackend authorizer;
     private static TestBackend hanging;
+    private static TestHttp2Backend http2;
     private static UnwillingPort down;
 
     @BeforeAll
@@ -57,6 +60,7 @@ class AuthorizeIT extends OneBackendTests {
         authorizer = TestBackend.start(AuthorizeIT::authorize);
         hanging = TestBackend.healthy();
         hanging.behave(hanging.hang());
+        http2 = new TestHttp2Backend();
         down = UnwillingPort.refusing();
         backend = TestBackend.start((request, conversation) -> {
             received.add(request);
@@ -86,6 +90,8 @@ class AuthorizeIT extends OneBackendTests {
                         "authorize: { backend: auth, path: \"/verify?as=edge\", headers-out: [X-User] }")
                 .route("unreachable", "orders", "authorize: { backend: down }")
                 .route("passing", "orders", "authorize: { backend: down, headers-out: [X-User], on-failure: pass }")
+                .backend("multiplexed", http2.uri(), "protocol: h2", "deadline: 10s")
+                .route("multiplexed", "orders", "authorize: { backend: multiplexed, headers-out: [X-User] }")
                 .route("hung", "orders", "authorize: { backend: hanging }")
                 .route("answered", "orders", "authorize: { backend: auth }", "answer: { status: 200, body: its own }")
                 .route(
@@ -137,6 +143,7 @@ class AuthorizeIT extends OneBackendTests {
     static void stopOthers() {
         authorizer.close();
         hanging.close();
+        http2.close();
         down.close();
     }
 
@@ -219,6 +226,22 @@ class AuthorizeIT extends OneBackendTests {
 
         assertThat(authorizer.accepted()).isLessThanOrEqualTo(before + 1);
         assertThat(received.take().header("x-user")).isEqualTo("carol");
+    }
+
+    @Door.Each
+    void asksAnAuthorizerOverHttp2(Door door) throws Exception {
+        http2.behave(stream -> stream.begin(
+                "alice".contentEquals(stream.head().get("authorization", ""))
+                        ? new DefaultHttp2Headers().status("200").set("x-user", "alice")
+                        : new DefaultHttp2Headers().status("401").set("www-authenticate", "Basic"),
+                true));
+
+        assertThat(get(door, "multiplexed", "1", "Authorization: alice").status())
+                .isEqualTo(200);
+        assertThat(received.take().header("x-user")).isEqualTo("alice");
+        TestCaller.Answer denied = get(door, "multiplexed", "2");
+        assertThat(denied.status()).isEqualTo(401);
+        assertThat(denied.header("www-authenticate")).isEqualTo("Basic");
     }
 
     @Door.Each
