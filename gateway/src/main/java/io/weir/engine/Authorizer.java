@@ -58,6 +58,7 @@ public record Authorizer(AuthorizationRule rule, @Nullable AuthorizationCache ca
                         null,
                         null,
                         null,
+                        null,
                         null));
     }
 }
