@@ -82,6 +82,7 @@ class RecipesIT {
                     "Behind a load balancer",
                     test -> test.quotaOfEach("/1", "X-Forwarded-For: 203.0.113.1", "X-Forwarded-For: 203.0.113.2")),
             Map.entry("An API for tokens of an identity provider", RecipesIT::tokens),
+            Map.entry("Authorization by another service", RecipesIT::authorization),
             Map.entry("TLS", RecipesIT::tls),
             Map.entry("Helm, with TLS from a secret", RecipesIT::tls));
 
@@ -283,6 +284,23 @@ class RecipesIT {
                 .response((answer, body) -> body.then(answer.trailerHeaders()))
                 .map(trailers -> trailers.get("grpc-status"))
                 .single();
+    }
+
+    private void authorization() throws Exception {
+        backend("auth")
+                .behave((request, conversation) -> conversation.write(
+                        request.target().equals("/check") && "Basic good".equals(request.header("Authorization"))
+                                ? "HTTP/1.1 204 No Content\r\nX-User: alice\r\n\r\n"
+                                : "HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Basic\r\nContent-Length: 0\r\n\r\n"));
+        backend("api").behave(TestBackend.ECHO);
+
+        TestCaller.Answer denied = get("/api/1", "X-User: mallory");
+        assertThat(denied.status()).isEqualTo(401);
+        assertThat(denied.header("www-authenticate")).isEqualTo("Basic");
+
+        isAnswered("/api/2", "Authorization: Basic good", "X-User: mallory");
+        assertThat(backend("api").next().header("x-user")).isEqualTo("alice");
+        assertThat(backend("api").requests()).isEqualTo(1);
     }
 
     private void tls() throws IOException {
