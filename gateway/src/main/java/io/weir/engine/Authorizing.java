@@ -14,7 +14,6 @@ import io.weir.engine.Decision.Answer;
 import io.weir.engine.Decision.Await;
 import io.weir.engine.Decision.Finish;
 import io.weir.engine.Decision.Refuse;
-import io.weir.engine.Decision.Step;
 import io.weir.outcome.Problem;
 import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
@@ -99,8 +98,11 @@ final class Authorizing implements ExchangePhase {
     /** The decision that an event brings at once; null: none. */
     private @Nullable Decision decisionOf(Runnable event) {
         isKeeping = true;
-        event.run();
-        isKeeping = false;
+        try {
+            event.run();
+        } finally {
+            isKeeping = false;
+        }
         return kept;
     }
 
@@ -231,16 +233,6 @@ final class Authorizing implements ExchangePhase {
     }
 
     // ---------------------------------------------------------------- the phase
-
-    @Override
-    public long dueNanos(long now) {
-        return NEVER;
-    }
-
-    @Override
-    public Decision check(long now) {
-        return Step.WAIT;
-    }
 
     /** The call has no more time than the exchange: it judges whether the authorizer is at fault. */
     @Override

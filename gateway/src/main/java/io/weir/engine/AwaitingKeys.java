@@ -35,16 +35,6 @@ final class AwaitingKeys implements ExchangePhase {
         return refused == null ? Step.CHECK_QUOTA : refused;
     }
 
-    @Override
-    public long dueNanos(long now) {
-        return NEVER;
-    }
-
-    @Override
-    public Decision check(long now) {
-        return Step.WAIT;
-    }
-
     /** The token is not accepted. The time-out is the issuer's fault, and no backend's. */
     @Override
     public Decision expire(long now) {

@@ -44,24 +44,18 @@ interface ExchangePhase {
         DONE;
 
         @Override
-        public long dueNanos(long now) {
-            return NEVER;
-        }
-
-        @Override
-        public Decision check(long now) {
-            return Decision.Step.WAIT;
-        }
-
-        @Override
         public void release(@Nullable Reason why, long now) {}
     }
 
-    /** Time until {@link #check} must be called. */
-    long dueNanos(long now);
+    /** Time until {@link #check} must be called; {@link #NEVER}: the deadline is the only time-out. */
+    default long dueNanos(long now) {
+        return NEVER;
+    }
 
     /** Checks the phase's time-outs. Called when one of them may be due. */
-    Decision check(long now);
+    default Decision check(long now) {
+        return Decision.Step.WAIT;
+    }
 
     /** Gives back everything that the phase owns, once. */
     void release(@Nullable Reason why, long now);
