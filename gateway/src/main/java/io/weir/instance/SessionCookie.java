@@ -12,8 +12,8 @@ import java.util.function.IntSupplier;
 /**
  * A cookie that keeps a caller with the instance that has answered it. Its value is a random number, and a
  * hash of this number and the instance's address. So all gateways, and a restarted one, agree without a list
- * of sessions; an instance that is added moves no caller; and the value does not show an address. It is no
- * secret either: who makes up values selects an instance, as anyone does who sends no cookie a few times.
+ * of sessions; an instance that is added moves no caller; and the value does not show an address. The value
+ * is no secret: a caller can choose an instance, by a value that it makes up.
  *
  * <p>Rejected alternative: a random value that a hash ring leads to the instance. Each instance that is added
  * takes its share of the callers from the others, whose sessions it does not know.

@@ -15,8 +15,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The changes by operators that are in force, and one timer for their ends. The changes decide what is over:
- * the timer only wakes up those who can end them, so a task that comes too early or for nothing does no harm.
+ * The changes by operators that are in force, and one timer for their ends. The timer only calls the tasks
+ * that end changes. They compare each change's time with the clock, so a call that comes too early ends
+ * nothing.
  */
 // Concurrency: the changes are one immutable value, replaced under the monitor together with the timer's
 // task. The monitor is not held while changes are ended.

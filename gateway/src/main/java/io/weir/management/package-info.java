@@ -34,9 +34,9 @@
  * forced closed protects nobody. So an operator can give each change a time to live, after which the gateway
  * undoes it as if the operator had. {@link io.weir.management.OperatorChangeStore} keeps all changes with
  * their ends: the forced breakers and drained instances of {@link io.weir.management.OperatorSwitches}, and
- * the limits of the live configuration. The changes decide what is over, and the store's one timer only wakes
- * up those who end them: under one lock, the end of a time finds either
- * its own change, or a later one, or none. A change of a breaker or instance belongs to a {@link
+ * the limits of the live configuration. The store has one timer, which only calls those two. Each of them
+ * looks for its changes whose time is over, and ends them under its lock. A change that has been replaced
+ * meanwhile is not among them. A change of a breaker or instance belongs to a {@link
  * io.weir.health.Health}, and ends with it: a backend that a reload removes and a later one adds again has
  * another. Rejected: a task for each change, which has to be cancelled exactly once in each of these cases;
  * and to store ends on disk, since a restarted gateway starts with what its files say.
