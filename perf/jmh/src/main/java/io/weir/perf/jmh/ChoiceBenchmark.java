@@ -69,7 +69,8 @@ public class ChoiceBenchmark {
                 null,
                 loops);
         leastLatency = instances(LoadBalancingProperties.defaults());
-        byHash = instances(new LoadBalancingProperties(LoadBalancingPolicy.HASH, "header:x-user", Duration.ZERO, null));
+        byHash = instances(
+                new LoadBalancingProperties(LoadBalancingPolicy.HASH, "header:x-user", null, Duration.ZERO, null));
     }
 
     /** Instances with different numbers of calls under way, and latencies that differ by up to a half. */
