@@ -61,14 +61,14 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
     private volatile boolean isFloored;
     private volatile Runnable onRejected = () -> {};
 
-    private final Timer queueWait;
-    private final Timer budgetLeft;
-    private final Timer serviceTime;
-    private final Map<MoveReason, Counter> callsMoved = new EnumMap<>(MoveReason.class);
-    private final Counter firstAttempts;
-    private final Counter repeatedAttempts;
-    private final Counter retriesAllowed;
-    private final Counter retriesDenied;
+    private final FirstUse<Timer> queueWait;
+    private final FirstUse<Timer> budgetLeft;
+    private final FirstUse<Timer> serviceTime;
+    private final Map<MoveReason, FirstUse<Counter>> callsMoved = new EnumMap<>(MoveReason.class);
+    private final FirstUse<Counter> firstAttempts;
+    private final FirstUse<Counter> repeatedAttempts;
+    private final FirstUse<Counter> retriesAllowed;
+    private final FirstUse<Counter> retriesDenied;
     // Concurrency: two threads that create the counter of a reason get the same one; the order of their
     // writes does not matter.
     private final AtomicReferenceArray<@Nullable Counter> shed =
@@ -115,16 +115,16 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
         this.parts = new Parts(maxWaitNanos, compartment.instances(), retryBudget);
         this.law = compartment.serviceTime().littlesLaw();
         this.scope = scope;
-        this.queueWait = scope.timer(BackendMeter.QUEUE_WAIT, name);
-        this.budgetLeft = scope.timer(BackendMeter.BUDGET_LEFT, name);
-        this.serviceTime = scope.timer(BackendMeter.SERVICE_TIME, name);
+        this.queueWait = timer(BackendMeter.QUEUE_WAIT);
+        this.budgetLeft = timer(BackendMeter.BUDGET_LEFT);
+        this.serviceTime = timer(BackendMeter.SERVICE_TIME);
         for (MoveReason reason : MoveReason.values()) {
-            callsMoved.put(reason, scope.counter(BackendMeter.CALLS_MOVED, name, reason.word()));
+            callsMoved.put(reason, counter(BackendMeter.CALLS_MOVED, reason.word()));
         }
-        this.firstAttempts = scope.counter(BackendMeter.ATTEMPTS, name, "first");
-        this.repeatedAttempts = scope.counter(BackendMeter.ATTEMPTS, name, "repeated");
-        this.retriesAllowed = scope.counter(BackendMeter.RETRIES, name, "allowed");
-        this.retriesDenied = scope.counter(BackendMeter.RETRIES, name, "denied");
+        this.firstAttempts = counter(BackendMeter.ATTEMPTS, "first");
+        this.repeatedAttempts = counter(BackendMeter.ATTEMPTS, "repeated");
+        this.retriesAllowed = counter(BackendMeter.RETRIES, "allowed");
+        this.retriesDenied = counter(BackendMeter.RETRIES, "denied");
         QueueingBulkhead bulkhead = compartment.bulkhead();
         QueueingBulkhead streams = compartment.streams();
         InFlightShare share = compartment.inFlightShare();
@@ -153,6 +153,14 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
         Supplier<LittlesLaw.Figures> figures = () -> this.law.figures(limit.limit());
         lawGauges(figures);
         scope.bean(LittlesLawBean.nameOf(name), new LittlesLawBean(figures, bulkhead));
+    }
+
+    private FirstUse<Timer> timer(BackendMeter meter) {
+        return new FirstUse<>(() -> scope.timerIfOpen(meter, name));
+    }
+
+    private FirstUse<Counter> counter(BackendMeter meter, String tag) {
+        return new FirstUse<>(() -> scope.counterIfOpen(meter, name, tag));
     }
 
     /**
@@ -256,28 +264,47 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
     @Override
     public void dispatched(Priority priority, long queueNanos, long leftNanos) {
         count(BackendMeter.PERMITS_GRANTED, granted, priority.rank(), priority.word(), null);
-        queueWait.record(queueNanos, TimeUnit.NANOSECONDS);
-        budgetLeft.record(leftNanos, TimeUnit.NANOSECONDS);
+        record(queueWait, queueNanos);
+        record(budgetLeft, leftNanos);
     }
 
     @Override
     public void served(long backendNanos) {
-        serviceTime.record(backendNanos, TimeUnit.NANOSECONDS);
+        record(serviceTime, backendNanos);
+    }
+
+    private static void record(FirstUse<Timer> meter, long nanos) {
+        Timer timer = meter.get();
+        if (timer != null) {
+            timer.record(nanos, TimeUnit.NANOSECONDS);
+        }
+    }
+
+    private static void increment(FirstUse<Counter> meter) {
+        Counter counter = meter.get();
+        if (counter != null) {
+            counter.increment();
+        }
+    }
+
+    private static long count(FirstUse<Counter> meter) {
+        Counter counter = meter.ifUsed();
+        return counter == null ? 0 : (long) counter.count();
     }
 
     @Override
     public void movedToStreams(MoveReason reason) {
-        Objects.requireNonNull(callsMoved.get(reason)).increment();
+        increment(Objects.requireNonNull(callsMoved.get(reason)));
     }
 
     @Override
     public void attempted(boolean isFirst) {
-        (isFirst ? firstAttempts : repeatedAttempts).increment();
+        increment(isFirst ? firstAttempts : repeatedAttempts);
     }
 
     @Override
     public void retried(boolean allowed) {
-        (allowed ? retriesAllowed : retriesDenied).increment();
+        increment(allowed ? retriesAllowed : retriesDenied);
     }
 
     @Override
@@ -343,29 +370,32 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
 
     /** Calls that have used a permit and ended, since the start. */
     public long served() {
-        return serviceTime.count();
+        Timer timer = serviceTime.ifUsed();
+        return timer == null ? 0 : timer.count();
     }
 
     /** Attempts since the start: the first ones of their calls. */
     public long firstAttempts() {
-        return (long) firstAttempts.count();
+        return count(firstAttempts);
     }
 
     /** Attempts since the start: the repeated ones. */
     public long repeatedAttempts() {
-        return (long) repeatedAttempts.count();
+        return count(repeatedAttempts);
     }
 
     /** Calls that got a permit, since the start. */
     public long dispatched() {
-        return budgetLeft.count();
+        Timer timer = budgetLeft.ifUsed();
+        return timer == null ? 0 : timer.count();
     }
 
     /**
      * The sum of the time left of their deadlines when calls got a permit, since the start, in nanoseconds.
      */
     public double budgetLeftNanos() {
-        return budgetLeft.totalTime(TimeUnit.NANOSECONDS);
+        Timer timer = budgetLeft.ifUsed();
+        return timer == null ? 0 : timer.totalTime(TimeUnit.NANOSECONDS);
     }
 
     /** Removes the backend's series and its MXBean. */

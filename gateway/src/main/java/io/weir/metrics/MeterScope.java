@@ -62,15 +62,9 @@ public final class MeterScope implements AutoCloseable {
     }
 
     /**
-     * A timer with the {@linkplain MeterDefinition#BUCKETS buckets of all timers}.
-     *
-     * @throws IllegalStateException if the scope is closed
+     * A timer with the {@linkplain MeterDefinition#BUCKETS buckets of all timers}; null if the scope is
+     * closed.
      */
-    Timer timer(Meters meter, String... tagValues) {
-        return requireOpen(timerIfOpen(meter, tagValues), meter);
-    }
-
-    /** A timer; null if the scope is closed. */
     @Nullable
     Timer timerIfOpen(Meters meter, String... tagValues) {
         Tags tags = tags(meter, MeterDefinition.Kind.TIMER, tagValues);

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.weir.engine.MoveReason;
 import io.weir.instance.AddressSource;
 import io.weir.instance.InstanceAddress;
 import io.weir.instance.PolledAddresses;
@@ -18,7 +19,10 @@ import java.net.URI;
 import java.net.UnknownHostException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import javax.management.JMException;
 import javax.management.MBeanServer;
 import org.junit.jupiter.api.AfterEach;
@@ -53,6 +57,44 @@ class BackendMetersTest {
                 .isEqualTo(2);
         assertThat(millis(BackendMeter.BUDGET_LEFT)).isEqualTo(1_500);
         assertThat(millis(BackendMeter.SERVICE_TIME)).isEqualTo(40);
+    }
+
+    /** A timer has 17 series in a scrape, and most of many backends are idle. */
+    @Test
+    void hasNoSeriesOfWhatHasNotHappened() {
+        Set<String> later = Stream.of(
+                        BackendMeter.QUEUE_WAIT,
+                        BackendMeter.BUDGET_LEFT,
+                        BackendMeter.SERVICE_TIME,
+                        BackendMeter.ATTEMPTS,
+                        BackendMeter.RETRIES,
+                        BackendMeter.CALLS_MOVED)
+                .map(meter -> meter.definition().meterName())
+                .collect(Collectors.toSet());
+
+        assertThat(registry.getMeters())
+                .isNotEmpty()
+                .noneMatch(meter -> later.contains(meter.getId().getName()));
+        assertThat(meters.served() + meters.dispatched() + meters.firstAttempts() + meters.repeatedAttempts())
+                .isZero();
+
+        meters.retried(false);
+
+        assertThat(registry.find(BackendMeter.RETRIES.definition().meterName()).counters())
+                .hasSize(1);
+    }
+
+    @Test
+    void createsNoSeriesAfterItsEnd() {
+        meters.close();
+
+        meters.dispatched(Priority.NORMAL, 5 * MS, 700 * MS);
+        meters.served(40 * MS);
+        meters.attempted(true);
+        meters.retried(true);
+        meters.movedToStreams(MoveReason.values()[0]);
+
+        assertThat(registry.getMeters()).isEmpty();
     }
 
     @Test

@@ -14,6 +14,7 @@ import io.weir.limit.QueueingBulkhead;
 import io.weir.testing.ObservedGateway;
 import java.lang.ref.WeakReference;
 import java.time.Duration;
+import java.util.Objects;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import javax.management.JMException;
@@ -34,7 +35,7 @@ class MeterBookTest {
     void removesAScopesMetersWhenItCloses() {
         MeterScope scope = book.open();
         scope.counter(BackendMeter.SHED, "orders", "circuit-open", "normal");
-        scope.timer(BackendMeter.QUEUE_WAIT, "orders");
+        scope.timerIfOpen(BackendMeter.QUEUE_WAIT, "orders");
         scope.gauge(BackendMeter.PERMITS_USED, () -> 1, "orders");
         scope.counter(GatewayMeter.CONNECTIONS_REJECTED, () -> 1);
         scope.bean(NAME, bean(1));
@@ -86,13 +87,13 @@ class MeterBookTest {
     void showsThePredecessorAgainAfterItsSuccessorCloses() throws JMException {
         MeterScope before = book.open();
         Counter counter = before.counter(BackendMeter.SHED, "orders", "circuit-open", "normal");
-        Timer timer = before.timer(BackendMeter.QUEUE_WAIT, "orders");
+        Timer timer = Objects.requireNonNull(before.timerIfOpen(BackendMeter.QUEUE_WAIT, "orders"));
         before.gauge(BackendMeter.PERMITS_LIMIT, () -> 10, "orders");
         before.counter(GatewayMeter.CONNECTIONS_REJECTED, () -> 3);
         before.bean(NAME, bean(1));
         MeterScope after = book.open();
         after.counter(BackendMeter.SHED, "orders", "circuit-open", "normal").increment();
-        after.timer(BackendMeter.QUEUE_WAIT, "orders");
+        after.timerIfOpen(BackendMeter.QUEUE_WAIT, "orders");
         after.gauge(BackendMeter.PERMITS_LIMIT, () -> 20, "orders");
         after.counter(GatewayMeter.CONNECTIONS_REJECTED, () -> 4);
         after.bean(NAME, bean(2));
@@ -186,7 +187,6 @@ class MeterBookTest {
                     read.set(true);
                     return 1;
                 }));
-        assertThatIllegalStateException().isThrownBy(() -> scope.timer(BackendMeter.QUEUE_WAIT, "orders"));
         assertThat(registry.getMeters()).isEmpty();
         assertThat(read).isFalse();
     }
@@ -199,7 +199,7 @@ class MeterBookTest {
                 .isThrownBy(() -> scope.counter(BackendMeter.SHED, "orders"))
                 .withMessage("SHED: COUNTER[orders] (expected: COUNTER[backend, reason, priority])");
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> scope.timer(BackendMeter.SHED, "orders", "circuit-open", "normal"));
+                .isThrownBy(() -> scope.timerIfOpen(BackendMeter.SHED, "orders", "circuit-open", "normal"));
     }
 
     private static LittlesLawBean bean(int limit) {

@@ -199,6 +199,8 @@ class MetersTest {
             new InstanceMeters(book.open(), "orders").show(fixture.instances(List.of("orders-1:80", "orders-2:80")));
             backend.wouldRefuse(Reason.BULKHEAD_FULL);
             backend.retried(true);
+            backend.attempted(true);
+            backend.movedToStreams(MoveReason.values()[0]);
             backend.dispatched(Priority.NORMAL, 1, 1);
             backend.served(1);
             return registry.scrape();
