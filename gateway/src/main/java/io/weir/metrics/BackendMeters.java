@@ -64,11 +64,11 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
     private final FirstUse<Timer> queueWait;
     private final FirstUse<Timer> budgetLeft;
     private final FirstUse<Timer> serviceTime;
-    private final Map<MoveReason, FirstUse<Counter>> callsMoved = new EnumMap<>(MoveReason.class);
+    private final Map<MoveReason, Counter> callsMoved = new EnumMap<>(MoveReason.class);
     private final FirstUse<Counter> firstAttempts;
     private final FirstUse<Counter> repeatedAttempts;
-    private final FirstUse<Counter> retriesAllowed;
-    private final FirstUse<Counter> retriesDenied;
+    private final Counter retriesAllowed;
+    private final Counter retriesDenied;
     // Concurrency: two threads that create the counter of a reason get the same one; the order of their
     // writes does not matter.
     private final AtomicReferenceArray<@Nullable Counter> shed =
@@ -119,12 +119,12 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
         this.budgetLeft = timer(BackendMeter.BUDGET_LEFT);
         this.serviceTime = timer(BackendMeter.SERVICE_TIME);
         for (MoveReason reason : MoveReason.values()) {
-            callsMoved.put(reason, counter(BackendMeter.CALLS_MOVED, reason.word()));
+            callsMoved.put(reason, scope.counter(BackendMeter.CALLS_MOVED, name, reason.word()));
         }
-        this.firstAttempts = counter(BackendMeter.ATTEMPTS, "first");
-        this.repeatedAttempts = counter(BackendMeter.ATTEMPTS, "repeated");
-        this.retriesAllowed = counter(BackendMeter.RETRIES, "allowed");
-        this.retriesDenied = counter(BackendMeter.RETRIES, "denied");
+        this.firstAttempts = attempts("first");
+        this.repeatedAttempts = attempts("repeated");
+        this.retriesAllowed = scope.counter(BackendMeter.RETRIES, name, "allowed");
+        this.retriesDenied = scope.counter(BackendMeter.RETRIES, name, "denied");
         QueueingBulkhead bulkhead = compartment.bulkhead();
         QueueingBulkhead streams = compartment.streams();
         InFlightShare share = compartment.inFlightShare();
@@ -159,8 +159,8 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
         return new FirstUse<>(() -> scope.timerIfOpen(meter, name));
     }
 
-    private FirstUse<Counter> counter(BackendMeter meter, String tag) {
-        return new FirstUse<>(() -> scope.counterIfOpen(meter, name, tag));
+    private FirstUse<Counter> attempts(String kind) {
+        return new FirstUse<>(() -> scope.counterIfOpen(BackendMeter.ATTEMPTS, name, kind));
     }
 
     /**
@@ -280,13 +280,6 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
         }
     }
 
-    private static void increment(FirstUse<Counter> meter) {
-        Counter counter = meter.get();
-        if (counter != null) {
-            counter.increment();
-        }
-    }
-
     private static long count(FirstUse<Counter> meter) {
         Counter counter = meter.ifUsed();
         return counter == null ? 0 : (long) counter.count();
@@ -294,17 +287,20 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
 
     @Override
     public void movedToStreams(MoveReason reason) {
-        increment(Objects.requireNonNull(callsMoved.get(reason)));
+        Objects.requireNonNull(callsMoved.get(reason)).increment();
     }
 
     @Override
     public void attempted(boolean isFirst) {
-        increment(isFirst ? firstAttempts : repeatedAttempts);
+        Counter attempts = (isFirst ? firstAttempts : repeatedAttempts).get();
+        if (attempts != null) {
+            attempts.increment();
+        }
     }
 
     @Override
     public void retried(boolean allowed) {
-        increment(allowed ? retriesAllowed : retriesDenied);
+        (allowed ? retriesAllowed : retriesDenied).increment();
     }
 
     @Override

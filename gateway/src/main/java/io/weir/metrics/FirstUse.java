@@ -4,8 +4,8 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A counter or timer whose series exist from its first use on. Most backends are idle, or never retry, and a
- * timer has 17 series.
+ * A counter or timer whose series exist from its first use on. Most of many backends are idle, and a timer
+ * has 17 series.
  */
 // Concurrency: two threads that create the meter get the same one; the order of their writes does not matter.
 final class FirstUse<M> {

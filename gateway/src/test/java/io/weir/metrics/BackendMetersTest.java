@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
-import io.weir.engine.MoveReason;
 import io.weir.instance.AddressSource;
 import io.weir.instance.InstanceAddress;
 import io.weir.instance.PolledAddresses;
@@ -66,9 +65,7 @@ class BackendMetersTest {
                         BackendMeter.QUEUE_WAIT,
                         BackendMeter.BUDGET_LEFT,
                         BackendMeter.SERVICE_TIME,
-                        BackendMeter.ATTEMPTS,
-                        BackendMeter.RETRIES,
-                        BackendMeter.CALLS_MOVED)
+                        BackendMeter.ATTEMPTS)
                 .map(meter -> meter.definition().meterName())
                 .collect(Collectors.toSet());
 
@@ -78,9 +75,9 @@ class BackendMetersTest {
         assertThat(meters.served() + meters.dispatched() + meters.firstAttempts() + meters.repeatedAttempts())
                 .isZero();
 
-        meters.retried(false);
+        meters.attempted(true);
 
-        assertThat(registry.find(BackendMeter.RETRIES.definition().meterName()).counters())
+        assertThat(registry.find(BackendMeter.ATTEMPTS.definition().meterName()).counters())
                 .hasSize(1);
     }
 
@@ -91,8 +88,6 @@ class BackendMetersTest {
         meters.dispatched(Priority.NORMAL, 5 * MS, 700 * MS);
         meters.served(40 * MS);
         meters.attempted(true);
-        meters.retried(true);
-        meters.movedToStreams(MoveReason.values()[0]);
 
         assertThat(registry.getMeters()).isEmpty();
     }

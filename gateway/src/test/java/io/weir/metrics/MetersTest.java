@@ -200,7 +200,6 @@ class MetersTest {
             backend.wouldRefuse(Reason.BULKHEAD_FULL);
             backend.retried(true);
             backend.attempted(true);
-            backend.movedToStreams(MoveReason.values()[0]);
             backend.dispatched(Priority.NORMAL, 1, 1);
             backend.served(1);
             return registry.scrape();
