@@ -189,13 +189,6 @@ class ImageIT {
     }
 
     @Test
-    void startsTheSimulatorFromItsAotCache() throws Exception {
-        assertThat(run(mvc, "cat /proc/1/maps").getStdout())
-                .as("files mapped by process 1; a cache that does not fit is not mapped")
-                .contains(" /opt/weir/weir-backends-sim.aot\n");
-    }
-
-    @Test
     void finishesRequestsInFlightWhenStopped() throws Exception {
         GenericContainer<?> leaving = ContainerStand.gateway("leaving", configuration);
         stand.start(leaving);

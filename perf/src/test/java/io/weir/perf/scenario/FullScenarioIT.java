@@ -53,6 +53,8 @@ class FullScenarioIT {
                         with more than its share: answered, of its share | ''
                     memory       | memory-guard    | Parallel: the live set grows until the heap is nearly full | ''
                     memory       | memory-headroom | Parallel: refused, while half of the heap is live | ''
+                    overload     | bulkhead        | a full bulkhead opens no breaker | \
+                        overload: answered 200 within 1 s, of the backend's capacity; after it: answered 200
                     overload     | bulkhead circuit-breaker deadline | \
                         overload: answered 200 within 1 s, of the backend's capacity | \
                         a full bulkhead opens no breaker; after it: answered 200
