@@ -104,12 +104,13 @@ final class Ascent {
     /** A call has ended while no step is on trial; returns whether one begins. */
     boolean begins(double now, double callLatency, Evidence evidence, int inFlightAtStart, int inFlight) {
         boolean isSlow = evidence == Evidence.ANSWERED && base.isKnown() && callLatency >= SLOW * base.seconds();
-        if (!isSlow || inFlight < limit.part()) {
+        if (!isSlow) {
             slow.clear();
             return false;
         }
+        // Also while a permit is free: where few calls come, each of their answers counts.
         slow.add(callLatency, inFlightAtStart);
-        if (!slow.isLong(limit.part()) || now < notBefore || inFlight > limit.part()) {
+        if (!slow.isLong(limit.part()) || now < notBefore || inFlight != limit.part()) {
             return false;
         }
         double mean = slow.meanLatency();

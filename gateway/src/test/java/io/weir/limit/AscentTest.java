@@ -41,6 +41,16 @@ class AscentTest extends KneeTests {
         assertThat(knee.baseLatency()).as("not known yet").isEqualTo(1 / 64.);
     }
 
+    /** Few calls come: for a moment none waits. */
+    @Test
+    void aPermitThatIsFreeForAMomentHidesNoSlowAnswer() {
+        now += SLOW;
+        for (int i = 1; i <= 8; i++) {
+            end(SLOW, i, i == 4 ? 7 : 8);
+        }
+        assertThat(knee.wholeLimit()).isEqualTo(16);
+    }
+
     /** Each call waits for those that were sent before it. */
     @Test
     void triesNoMoreCallsIfTheyQueue() {
