@@ -65,6 +65,11 @@ final class Growth {
         slowStart = true;
     }
 
+    /** Calls queue. */
+    void endSlowStart() {
+        slowStart = false;
+    }
+
     /** The calls by which the limit has grown. */
     double growTo(double next, double rate) {
         grewFrom = limit.calls();

@@ -275,7 +275,9 @@ final class Knee {
             window.close();
             growth.endTrial();
             waits.probed(now);
-            probes.judge(isSaturated());
+            if (probes.findQueue(isSaturated())) {
+                growth.endSlowStart();
+            }
         }
     }
 

@@ -130,6 +130,11 @@ final class LatencyProbe {
         return callSeconds / ends;
     }
 
+    /** The time of the completed measurement, and of the wait before it. */
+    double seconds() {
+        return lastChangeAt - startedAt;
+    }
+
     int ends() {
         return ends;
     }

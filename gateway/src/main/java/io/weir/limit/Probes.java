@@ -151,10 +151,11 @@ final class Probes {
      * Uses a probe's result.
      *
      * @param isSaturated whether the limit was the bottleneck in the last window
+     * @return whether calls queue at the whole limit
      */
-    void judge(boolean isSaturated) {
+    boolean findQueue(boolean isSaturated) {
         if (!probe.isUsable()) {
-            return;
+            return false;
         }
         double latency = probe.latency();
         double before = base.seconds();
@@ -179,7 +180,9 @@ final class Probes {
         }
         baseMoved = before == 0 || Math.abs(base.seconds() / before - 1) > .2;
         double calls = target.calls();
-        if (!probe.wasFull()) {
+        if (probe.wasFull()) {
+            target.skip(probe.seconds());
+        } else {
             // Few calls came at half of the limit: the limit is not the bottleneck, and the rate is an old
             // one.
             calls = Math.max(calls, limit.initial());
@@ -187,5 +190,6 @@ final class Probes {
         if (rate > 0 && calls < limit.calls()) {
             limit.change(limit.clip(calls), Change.QUEUEING);
         }
+        return !asSlow;
     }
 }

@@ -69,6 +69,11 @@ final class Target {
         rate = 0;
     }
 
+    /** Leaves out a time in which the limit was the bottleneck, but no window was judged. */
+    void skip(double seconds) {
+        saturatedAt += seconds;
+    }
+
     /**
      * Includes a window in which the limit was the bottleneck.
      *

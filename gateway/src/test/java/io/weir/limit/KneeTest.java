@@ -8,6 +8,7 @@ import io.weir.limit.Limit.Evidence;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * The rules of growth, of the base latency and of the probes, one by one. {@link KneeSignsTest} has the other
@@ -329,6 +330,29 @@ class KneeTest extends KneeTests {
             knee.ended(now, LATENCY, Evidence.ANSWERED, i < samples, 1, 1);
         }
         assertThat(knee.baseLatency()).isEqualTo(LATENCY);
+    }
+
+    /**
+     * Calls that were sent at half of the limit are fast: a slow start would take them for a reason to grow by
+     * 2 or more. The time of the probe is no time without use, after which the limit starts slowly again.
+     */
+    @ParameterizedTest
+    @ValueSource(doubles = {LATENCY, 1 / 4.})
+    void aProbeThatFindsAQueueEndsASlowStart(double latency) {
+        trust(8, latency);
+        for (int i = 0; !knee.isHolding(); i++) {
+            assertThat(i).as("calls before a probe").isLessThan(10_000);
+            answer(latency / 4, latency, i % 2 == 0 ? 8 : 4);
+        }
+        probe(latency, 4);
+        assertThat(knee.wholeLimit()).isLessThanOrEqualTo(8);
+
+        for (int i = 0; knee.wholeLimit() <= 8; i++) {
+            assertThat(i).as("calls before growth").isLessThan(10_000);
+            saturate(1, latency);
+        }
+
+        assertThat(knee.wholeLimit()).isLessThanOrEqualTo(12);
     }
 
     /** All gateways in front of the backend probe together. */

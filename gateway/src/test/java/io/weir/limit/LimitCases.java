@@ -79,7 +79,7 @@ final class LimitCases {
                 overload(10, .05, .97, .97),
                 overload(2, .05, .75, .75),
                 overload(1, .02, .75, .75),
-                overload(4, .2, .75, .75),
+                overload(4, .2, .90, .90),
                 heavy(overload(40, .02, .90, .90)),
                 atLeast("20 callers, 1.2 s of 2 s: answered", callers(20), 300, 300, LimitCases::allAnswered),
                 atMost("20 callers, 1.2 s of 2 s: refused or late", callers(20), 10, 10, LimitCases::allLost),
