@@ -5,6 +5,7 @@ import io.weir.config.check.TlsMaterial.Finding;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.security.KeyStore;
+import java.security.UnrecoverableKeyException;
 import java.time.Instant;
 import java.util.Comparator;
 import java.util.List;
@@ -208,6 +209,10 @@ final class CertificatesCheck {
 
     private static String cause(RuntimeException failure) {
         Throwable root = NestedExceptionUtils.getMostSpecificCause(failure);
+        if (root instanceof UnrecoverableKeyException) {
+            // Its message is about what the bytes happened to be after they were decrypted.
+            return "wrong password";
+        }
         return root.getMessage() == null ? root.getClass().getSimpleName() : root.getMessage();
     }
 
