@@ -1,7 +1,6 @@
 package io.weir.metrics;
 
 import io.micrometer.core.instrument.Counter;
-import io.micrometer.core.instrument.Timer;
 import io.weir.capacity.CapacitySignal;
 import io.weir.engine.Backend;
 import io.weir.engine.BackendObserver;
@@ -28,7 +27,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.function.Supplier;
 import java.util.function.ToIntFunction;
@@ -61,18 +59,19 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
     private volatile boolean isFloored;
     private volatile Runnable onRejected = () -> {};
 
-    private final FirstUse<Timer> queueWait;
-    private final FirstUse<Timer> budgetLeft;
-    private final FirstUse<Timer> serviceTime;
+    private final LateTimer queueWait;
+    private final LateTimer budgetLeft;
+    private final LateTimer serviceTime;
     private final Map<MoveReason, Counter> callsMoved = new EnumMap<>(MoveReason.class);
-    private final FirstUse<Counter> firstAttempts;
-    private final FirstUse<Counter> repeatedAttempts;
     private final Counter retriesAllowed;
     private final Counter retriesDenied;
     // Concurrency: two threads that create the counter of a reason get the same one; the order of their
     // writes does not matter.
     private final AtomicReferenceArray<@Nullable Counter> shed =
             new AtomicReferenceArray<>(ExchangeOutcomes.words().size() * PRIORITIES);
+
+    /** The first ones, and the repeated ones. */
+    private final AtomicReferenceArray<@Nullable Counter> attempts = new AtomicReferenceArray<>(2);
 
     private final AtomicReferenceArray<@Nullable Counter> granted = new AtomicReferenceArray<>(PRIORITIES);
 
@@ -115,14 +114,12 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
         this.parts = new Parts(maxWaitNanos, compartment.instances(), retryBudget);
         this.law = compartment.serviceTime().littlesLaw();
         this.scope = scope;
-        this.queueWait = timer(BackendMeter.QUEUE_WAIT);
-        this.budgetLeft = timer(BackendMeter.BUDGET_LEFT);
-        this.serviceTime = timer(BackendMeter.SERVICE_TIME);
+        this.queueWait = new LateTimer(scope, BackendMeter.QUEUE_WAIT, name);
+        this.budgetLeft = new LateTimer(scope, BackendMeter.BUDGET_LEFT, name);
+        this.serviceTime = new LateTimer(scope, BackendMeter.SERVICE_TIME, name);
         for (MoveReason reason : MoveReason.values()) {
             callsMoved.put(reason, scope.counter(BackendMeter.CALLS_MOVED, name, reason.word()));
         }
-        this.firstAttempts = attempts("first");
-        this.repeatedAttempts = attempts("repeated");
         this.retriesAllowed = scope.counter(BackendMeter.RETRIES, name, "allowed");
         this.retriesDenied = scope.counter(BackendMeter.RETRIES, name, "denied");
         QueueingBulkhead bulkhead = compartment.bulkhead();
@@ -153,14 +150,6 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
         Supplier<LittlesLaw.Figures> figures = () -> this.law.figures(limit.limit());
         lawGauges(figures);
         scope.bean(LittlesLawBean.nameOf(name), new LittlesLawBean(figures, bulkhead));
-    }
-
-    private FirstUse<Timer> timer(BackendMeter meter) {
-        return new FirstUse<>(() -> scope.timerIfOpen(meter, name));
-    }
-
-    private FirstUse<Counter> attempts(String kind) {
-        return new FirstUse<>(() -> scope.counterIfOpen(BackendMeter.ATTEMPTS, name, kind));
     }
 
     /**
@@ -264,25 +253,13 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
     @Override
     public void dispatched(Priority priority, long queueNanos, long leftNanos) {
         count(BackendMeter.PERMITS_GRANTED, granted, priority.rank(), priority.word(), null);
-        record(queueWait, queueNanos);
-        record(budgetLeft, leftNanos);
+        queueWait.record(queueNanos);
+        budgetLeft.record(leftNanos);
     }
 
     @Override
     public void served(long backendNanos) {
-        record(serviceTime, backendNanos);
-    }
-
-    private static void record(FirstUse<Timer> meter, long nanos) {
-        Timer timer = meter.get();
-        if (timer != null) {
-            timer.record(nanos, TimeUnit.NANOSECONDS);
-        }
-    }
-
-    private static long count(FirstUse<Counter> meter) {
-        Counter counter = meter.ifUsed();
-        return counter == null ? 0 : (long) counter.count();
+        serviceTime.record(backendNanos);
     }
 
     @Override
@@ -292,10 +269,7 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
 
     @Override
     public void attempted(boolean isFirst) {
-        Counter attempts = (isFirst ? firstAttempts : repeatedAttempts).get();
-        if (attempts != null) {
-            attempts.increment();
-        }
+        count(BackendMeter.ATTEMPTS, attempts, isFirst ? 0 : 1, isFirst ? "first" : "repeated", null);
     }
 
     @Override
@@ -366,32 +340,34 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
 
     /** Calls that have used a permit and ended, since the start. */
     public long served() {
-        Timer timer = serviceTime.ifUsed();
-        return timer == null ? 0 : timer.count();
+        return serviceTime.count();
     }
 
     /** Attempts since the start: the first ones of their calls. */
     public long firstAttempts() {
-        return count(firstAttempts);
+        return attempts(0);
     }
 
     /** Attempts since the start: the repeated ones. */
     public long repeatedAttempts() {
-        return count(repeatedAttempts);
+        return attempts(1);
+    }
+
+    private long attempts(int index) {
+        Counter counter = attempts.get(index);
+        return counter == null ? 0 : (long) counter.count();
     }
 
     /** Calls that got a permit, since the start. */
     public long dispatched() {
-        Timer timer = budgetLeft.ifUsed();
-        return timer == null ? 0 : timer.count();
+        return budgetLeft.count();
     }
 
     /**
      * The sum of the time left of their deadlines when calls got a permit, since the start, in nanoseconds.
      */
     public double budgetLeftNanos() {
-        Timer timer = budgetLeft.ifUsed();
-        return timer == null ? 0 : timer.totalTime(TimeUnit.NANOSECONDS);
+        return budgetLeft.totalNanos();
     }
 
     /** Removes the backend's series and its MXBean. */

@@ -142,6 +142,20 @@ class MetersTest {
         }
     }
 
+    /** As ops/README.md says. */
+    @Test
+    void aBackendWithoutCallsHasFewSeries() {
+        PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+        try (ObservedGateway fixture = new ObservedGateway();
+                BackendMeters backend = fixture.backendMeters(new MeterBook(registry))) {
+            assertThat(samples(registry.scrape())).hasSize(61);
+
+            backend.served(1);
+
+            assertThat(samples(registry.scrape())).hasSize(61 + 17);
+        }
+    }
+
     /** A scrape of a gateway in which every event has happened once. */
     private static String scrape() {
         PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
