@@ -10,6 +10,8 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The callers of a warm-up: each sends a request after the answer to the one before, so there are never more
@@ -19,6 +21,7 @@ import java.util.concurrent.atomic.LongAdder;
 // Concurrency: one thread for each caller. close() closes the sockets, which ends the threads.
 final class PrivateCallers implements AutoCloseable {
 
+    private static final Logger log = LoggerFactory.getLogger(PrivateCallers.class);
     private static final int CALLERS = 8;
     /** Rounds between two calls that wait for a time-out. */
     private static final int TIMEOUT_ROUNDS = 2;
@@ -77,6 +80,7 @@ final class PrivateCallers implements AutoCloseable {
                 callOn(connection);
             } catch (IOException e) {
                 if (!isClosed) {
+                    log.debug("A call failed", e);
                     failed.increment();
                     pause();
                 }
@@ -118,7 +122,11 @@ final class PrivateCallers implements AutoCloseable {
     private void count(WarmUpCall call, String statusLine) throws IOException {
         try {
             int status = Integer.parseInt(statusLine, STATUS_AT, STATUS_END, 10);
-            (call.statuses().contains(status) ? answered : failed).increment();
+            boolean isExpected = call.statuses().contains(status);
+            (isExpected ? answered : failed).increment();
+            if (!isExpected) {
+                log.debug("{} was answered with {} (expected: {})", call.path(), status, call.statuses());
+            }
         } catch (NumberFormatException | IndexOutOfBoundsException e) {
             throw new IOException("answer: " + statusLine + " (expected: a status)", e);
         }

@@ -46,9 +46,8 @@ class WarmUpIT {
     private static final String READINESS = "/actuator/health/readiness";
     private static final String LIVENESS = "/actuator/health/liveness";
     private static final String TRACE = "warm-up";
-    private static final Pattern ENDED =
-            Pattern.compile("Warm-up ended [^:]*: (\\d+) calls in \\S+ s, (\\d+) failed, ");
-    private static final String LOG = "logging.level.io.weir: INFO";
+    private static final Pattern ENDED = Pattern.compile("Warm-up ended [^:]*: \\d+ calls in \\S+ s, (\\d+) failed, ");
+    private static final String LOG = "logging.level: { io.weir: INFO, io.weir.warmup: DEBUG }";
 
     /** Watches a gateway from the start of its servers on, on a thread of its own. */
     private static final class Watch implements ApplicationListener<ApplicationEvent> {
@@ -129,12 +128,14 @@ class WarmUpIT {
         }
     }
 
-    /** Each kind of call was answered. A kind is more than a hundredth of all calls. */
+    /**
+     * Each kind of call was answered: one that is not fails dozens of times. A pause of the machine fails at
+     * most one call of each of the eight callers. The log names the calls.
+     */
     private static void answered(CharSequence output) {
         Matcher end = ENDED.matcher(output);
         assertThat(end.find()).as("%s in: %s", ENDED, output).isTrue();
-        int failed = Integer.parseInt(end.group(2));
-        assertThat(failed).as(end.group()).isLessThan(1 + Integer.parseInt(end.group(1)) / 200);
+        assertThat(Integer.parseInt(end.group(1))).as(output.toString()).isLessThan(8);
     }
 
     private static void assertNoTrace(ConfigurableApplicationContext context, int managementPort) throws IOException {
