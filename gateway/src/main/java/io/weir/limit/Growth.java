@@ -65,7 +65,7 @@ final class Growth {
         slowStart = true;
     }
 
-    /** Calls queue. */
+    /** Grows by no more than usual from now on, since calls queue. */
     void endSlowStart() {
         slowStart = false;
     }

@@ -275,7 +275,7 @@ final class Knee {
             window.close();
             growth.endTrial();
             waits.probed(now);
-            if (probes.findQueue(isSaturated())) {
+            if (probes.judge(isSaturated())) {
                 growth.endSlowStart();
             }
         }

@@ -148,12 +148,12 @@ final class Probes {
     }
 
     /**
-     * Uses a probe's result.
+     * Lets the base latency and the limit follow a probe's result.
      *
      * @param isSaturated whether the limit was the bottleneck in the last window
      * @return whether calls queue at the whole limit
      */
-    boolean findQueue(boolean isSaturated) {
+    boolean judge(boolean isSaturated) {
         if (!probe.isUsable()) {
             return false;
         }

@@ -334,7 +334,7 @@ class KneeTest extends KneeTests {
 
     /**
      * Calls that were sent at half of the limit are fast: a slow start would take them for a reason to grow
-     * by 2 or more. The time of the probe is no time without use, after which the limit starts slowly again.
+     * by 2 or more. A long probe does not count as a time without use, after which the limit starts slowly.
      */
     @ParameterizedTest
     @ValueSource(doubles = {LATENCY, 1 / 4.})

@@ -39,7 +39,7 @@ import org.junit.jupiter.api.Test;
 @Tag("measurement")
 class ManyReloadsIT {
 
-    private static final int ROUNDS = 4;
+    private static final int ROUNDS = 6;
     private static final int ROUND = 100;
     /**
      * Tolerated growth of the heap in a round: a kilobyte for each reload. Without a leak, one round may grow

@@ -211,7 +211,7 @@ final class CertificatesCheck {
         Throwable root = NestedExceptionUtils.getMostSpecificCause(failure);
         if (root instanceof UnrecoverableKeyException) {
             // Its message is about what the bytes happened to be after they were decrypted.
-            return "wrong password";
+            return "wrong password, or damaged";
         }
         return root.getMessage() == null ? root.getClass().getSimpleName() : root.getMessage();
     }

@@ -90,7 +90,8 @@ class CertificatesCheckTest {
             server.ssl.key-store: DIR/none.p12 \
             | server.ssl.key-store (no such file: DIR/none.p12; expected: a key store with its type and password)
             management.server.ssl: { key-store: DIR/tls.p12, key-store-password: wrong } \
-            | management.server.ssl.key-store (wrong password; expected: a key store with its type and password)
+            | management.server.ssl.key-store (wrong password, or damaged; \
+            expected: a key store with its type and password)
             spring.ssl.bundle.jks.edge.keystore: { location: DIR/garbage.pem, password: changeit } \
             | spring.ssl.bundle.jks.edge.keystore.location (EOFException; \
             expected: a key store with its type and password)
