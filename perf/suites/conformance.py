@@ -40,7 +40,7 @@ LARGE_CASES = ["9.*"]
 DEFLATE_CASES = ["12.*.1", "13.*.1"]
 
 # Cases that may go worse than at the backend itself. The suite calls NON-STRICT that the gateway holds a
-# frame until it is complete (config/README.md), so that the backend finds a fault in a part of a frame later;
+# frame until it is complete (config/edge.md), so that the backend finds a fault in a part of a frame later;
 # ...
 HELD_FRAMES = {"6.4.3", "6.4.4"}
 # ... and that it ends a WebSocket at the caller's protocol error at once, without the answers under way.

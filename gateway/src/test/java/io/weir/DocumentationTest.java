@@ -11,10 +11,12 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Set;
 import java.util.jar.JarFile;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -31,7 +33,8 @@ class DocumentationTest {
     private static final Pattern CODE_IN_MARKDOWN = Pattern.compile("`(" + TYPE_NAME + ")`");
     private static final Pattern CODE_IN_JAVADOC =
             Pattern.compile("\\{@(?:code|link|linkplain)\\s+(?:[a-z0-9]+\\.)*(" + TYPE_NAME + ")");
-    private static final Pattern LINK = Pattern.compile("\\]\\((?!https?:|mailto:)([^)#\\s]+)(?:#[^)]*)?\\)");
+    private static final Pattern LINK = Pattern.compile("\\]\\((?!https?:|mailto:)([^)#\\s]*)(?:#([^)]*))?\\)");
+    private static final Pattern HEADING = Pattern.compile("(?m)^#{1,6} (.*)$");
     private static final Pattern ALERT = Pattern.compile("alert: (\\w+)");
 
     private static Set<String> typeNames = Set.of();
@@ -69,17 +72,31 @@ class DocumentationTest {
     }
 
     @Test
-    void linksOfPagesLeadToFiles() throws IOException {
+    void linksOfPagesLeadToFilesAndHeadings() throws IOException {
         List<String> broken = new ArrayList<>();
         for (Path page : files(".md")) {
             Matcher links = LINK.matcher(Files.readString(page));
             while (links.find()) {
-                if (!Files.exists(page.resolveSibling(links.group(1)))) {
-                    broken.add(page + ": " + links.group(1));
+                Path target = links.group(1).isEmpty() ? page : page.resolveSibling(links.group(1));
+                boolean leads = Files.exists(target)
+                        && (links.group(2) == null || anchors(target).contains(links.group(2)));
+                if (!leads) {
+                    broken.add(page + ": " + links.group());
                 }
             }
         }
         assertThat(broken).isEmpty();
+    }
+
+    /** The anchors of a page's headings: lower case, without punctuation, a hyphen for each blank. */
+    private static Set<String> anchors(Path page) throws IOException {
+        return HEADING.matcher(Files.readString(page))
+                .results()
+                .map(heading -> heading.group(1)
+                        .toLowerCase(Locale.ROOT)
+                        .replaceAll("[^\\p{L}\\p{N}_ -]", "")
+                        .replace(' ', '-'))
+                .collect(Collectors.toSet());
     }
 
     private static List<String> unknownNames(Path file, Pattern pattern, Set<String> known) throws IOException {

@@ -1,16 +1,19 @@
 package io.weir.config.check;
 
 import io.weir.config.check.ConfigurationMetadata.Documented;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** Generates the tables of all properties in Markdown, from the configuration metadata. */
+/** Generates the tables of all properties in Markdown, one for each group, from the metadata. */
 final class PropertiesTable {
 
-    /** The tables are between these lines in {@code config/README.md}. */
+    /** The tables are between these lines in {@code config/reference.md}. */
     static final String BEGIN = "<!-- properties -->";
 
     static final String END = "<!-- /properties -->";
@@ -21,19 +24,31 @@ final class PropertiesTable {
     private PropertiesTable() {}
 
     static String markdown() {
-        return section("`weir.backends.<name>.`", "", ConfigurationMetadata.ofBackend())
-                + section("`weir.routes.<id>.`", "", ConfigurationMetadata.ofRoute())
-                + section("`weir.authentication.issuers.<name>.`", "", ConfigurationMetadata.ofIssuer())
-                + section("`weir.`", "weir.", ConfigurationMetadata.ofGateway());
+        return section("A backend", "weir.backends.<name>.", ConfigurationMetadata.ofBackend(), 0)
+                + section("A route", "weir.routes.<id>.", ConfigurationMetadata.ofRoute(), 0)
+                + section(
+                        "An issuer of tokens",
+                        "weir.authentication.issuers.<name>.",
+                        ConfigurationMetadata.ofIssuer(),
+                        0)
+                + section("The gateway", "weir.", ConfigurationMetadata.ofGateway(), "weir.".length());
     }
 
-    private static String section(String title, String prefix, Stream<Documented> properties) {
-        return properties
-                .filter(documented -> !isMapOfGroups(documented.property()))
-                .map(documented -> "| `" + documented.path().substring(prefix.length()) + "` | "
-                        + defaultOf(documented.entry(), documented.property()) + " | "
-                        + cell(documented.entry().description()) + " |\n")
-                .collect(Collectors.joining("", "\n| " + title + " | default | meaning |\n|---|---|---|\n", ""));
+    /** The properties without a group, then those of each group. */
+    private static String section(String title, String prefix, Stream<Documented> properties, int skipped) {
+        Map<String, List<String>> groups = new TreeMap<>();
+        properties.filter(documented -> !isMapOfGroups(documented.property())).forEach(documented -> {
+            String name = documented.path().substring(skipped);
+            groups.computeIfAbsent(name.substring(0, Math.max(0, name.indexOf('.'))), _ -> new ArrayList<>())
+                    .add("| `" + name + "` | " + defaultOf(documented.entry(), documented.property()) + " | "
+                            + cell(documented.entry().description()) + " |\n");
+        });
+        return "\n## " + title + "\n"
+                + groups.entrySet().stream()
+                        .map(group -> (group.getKey().isEmpty() ? "" : "\n### `" + prefix + group.getKey() + "`\n")
+                                + "\n| `" + prefix + "` | default | meaning |\n|---|---|---|\n"
+                                + String.join("", group.getValue()))
+                        .collect(Collectors.joining());
     }
 
     /** Whether the property is the map of backends, routes or issuers, which have tables of their own. */

@@ -9,12 +9,12 @@ import org.junit.jupiter.api.Test;
 
 class PropertiesTableTest {
 
-    private static final Path README = Path.of("..", "config", "README.md");
+    private static final Path PAGE = Path.of("..", "config", "reference.md");
     /**
-     * {@code mvn test -pl gateway -Dtest=PropertiesTableTest -Dreadme=write} regenerates the tables in
-     * config/README.md.
+     * {@code mvn test -pl gateway -Dtest=PropertiesTableTest -Dreference=write} regenerates the tables in
+     * config/reference.md.
      */
-    private static final boolean WRITE = "write".equals(System.getProperty("readme"));
+    private static final boolean WRITE = "write".equals(System.getProperty("reference"));
 
     @Test
     void hasARowForEveryProperty() {
@@ -34,23 +34,23 @@ class PropertiesTableTest {
     }
 
     @Test
-    void isUpToDateInTheReadme() throws IOException {
-        String readme = Files.readString(README);
-        int begin = readme.indexOf(PropertiesTable.BEGIN);
-        int end = readme.indexOf(PropertiesTable.END);
+    void isUpToDate() throws IOException {
+        String page = Files.readString(PAGE);
+        int begin = page.indexOf(PropertiesTable.BEGIN);
+        int end = page.indexOf(PropertiesTable.END);
 
-        assertThat(begin).as("%s in %s", PropertiesTable.BEGIN, README).isNotNegative();
-        assertThat(end).as("%s in %s", PropertiesTable.END, README).isGreaterThan(begin);
-        String current = readme.substring(0, begin + PropertiesTable.BEGIN.length())
+        assertThat(begin).as("%s in %s", PropertiesTable.BEGIN, PAGE).isNotNegative();
+        assertThat(end).as("%s in %s", PropertiesTable.END, PAGE).isGreaterThan(begin);
+        String current = page.substring(0, begin + PropertiesTable.BEGIN.length())
                 + '\n'
                 + PropertiesTable.markdown()
                 + '\n'
-                + readme.substring(end);
+                + page.substring(end);
         if (WRITE) {
-            Files.writeString(README, current);
+            Files.writeString(PAGE, current);
         } else {
-            assertThat(readme)
-                    .as("the tables of properties; -Dreadme=write regenerates them")
+            assertThat(page)
+                    .as("the tables of properties; -Dreference=write regenerates them")
                     .isEqualTo(current);
         }
     }
