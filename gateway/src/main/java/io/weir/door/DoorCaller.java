@@ -1,11 +1,17 @@
 package io.weir.door;
 
+import io.netty.channel.Channel;
 import io.netty.handler.codec.http.HttpHeaders;
+import io.netty.handler.codec.http.HttpResponseStatus;
+import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.handler.codec.http2.DefaultHttp2HeadersFrame;
+import io.netty.handler.codec.http2.Http2Headers;
 import io.weir.engine.Caller;
 import io.weir.engine.Engine;
 import io.weir.engine.Exchange;
 import io.weir.engine.Route;
 import io.weir.ratelimit.Quota;
+import java.util.List;
 import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
@@ -50,6 +56,23 @@ abstract class DoorCaller extends Mono<Void> implements Caller {
         writeFields(toBackend);
         inbound.completeBackendHead(toBackend, authority, preservesHost(), exchange.attemptPriority());
         exchange.record().writeIdentity(toBackend);
+    }
+
+    @Override
+    public final boolean readsHints() {
+        return inbound.readsHints();
+    }
+
+    @Override
+    @SuppressWarnings("FutureReturnValueIgnored") // The answer's own write reports a caller who has left.
+    public final void hint(List<String> links) {
+        Channel channel = inbound.channel();
+        if (channel.isActive() && channel.isWritable()) {
+            // As a frame: Reactor Netty takes an HttpResponse other than 100 for the end of the answer.
+            Http2Headers hints = new DefaultHttp2Headers().status(HttpResponseStatus.EARLY_HINTS.codeAsText());
+            hints.add("link", links);
+            channel.writeAndFlush(new DefaultHttp2HeadersFrame(hints, false));
+        }
     }
 
     /** Adds the gateway's times and the caller's quota to the response's head. */

@@ -348,6 +348,11 @@ final class InboundRequest implements RequestFacts, ReceivedRequest {
         return channel instanceof Http2StreamChannel && Problem.isGrpc(request.requestHeaders());
     }
 
+    /** Whether the caller gets early hints: over HTTP/2, except gRPC, whose libraries have no use for them. */
+    boolean readsHints() {
+        return channel instanceof Http2StreamChannel && !Problem.isGrpc(request.requestHeaders());
+    }
+
     /** How long a response of the gateway may wait for a caller that reads nothing. */
     long readIdleNanos() {
         return readIdleNanos;

@@ -4,6 +4,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpMethod;
 import io.weir.outcome.Refusal;
+import java.util.List;
 import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
@@ -44,6 +45,18 @@ public interface Caller {
      * @param authority the {@code Host} of the instance that the request goes to
      */
     void writeHead(HttpHeaders toBackend, String authority);
+
+    /** Whether the caller gets the early hints of the backend. */
+    default boolean readsHints() {
+        return false;
+    }
+
+    /**
+     * Sends early hints (103, RFC 8297) before the answer; called only if {@link #readsHints()}.
+     *
+     * @param links the values of the {@code Link} fields
+     */
+    default void hint(List<String> links) {}
 
     /**
      * Sends the head of the backend's answer, and its body as it arrives. {@link Exchange#flushed()} follows

@@ -10,8 +10,10 @@ import io.netty.handler.codec.http.HttpStatusClass;
 import io.weir.body.BodyAggregator;
 import io.weir.body.Relay;
 import io.weir.instance.Failures;
+import io.weir.instance.InformationalFilter;
 import io.weir.outcome.Problem;
 import io.weir.outcome.Reason;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
@@ -224,6 +226,9 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
         if (cancelled || !SENDING.compareAndSet(this, UNDECIDED, SENT)) {
             return Mono.never();
         }
+        if (exchange.record().caller().readsHints()) {
+            InformationalFilter.listen(operations.channel(), links -> runOnExchangeLoop(() -> hinted(links)));
+        }
         HttpHeaders headers = head.requestHeaders();
         headers.clear();
         writeHead(headers);
@@ -240,6 +245,13 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
         // Read now: a connection does not know its event loop any more once its answer is complete.
         connectionLoop = established.channel().eventLoop();
         request = established;
+    }
+
+    /** The backend has sent early hints, on the exchange's event loop. */
+    private void hinted(List<String> links) {
+        if (response == null) {
+            exchange.record().caller().hint(links);
+        }
     }
 
     /** The answer's head has arrived, on the connection's event loop. */

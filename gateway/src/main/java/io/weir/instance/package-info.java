@@ -146,7 +146,7 @@
  * <ul>
  *   <li>The only informational answer that Reactor Netty supports is 100. It mistakes a 103 for the final
  *       answer, and discards the final one. {@link io.weir.instance.InformationalFilter} drops informational
- *       answers.
+ *       answers, and reports the links of a 103.
  *   <li>It rewrites the request of a WebSocket handshake. {@link io.weir.instance.HandshakeHead} sends the
  *       request that the gateway has created, and {@link io.weir.instance.HandshakeAnswer} passes a refusal
  *       on.
@@ -165,7 +165,9 @@
  * <p>{@link io.weir.instance.InformationalFilter} also marks gRPC answers that end with their head, so that
  * they reach the caller as one frame.
  *
- * <p>Limitations: of informational answers, only 100 is passed on to callers.
+ * <p>Limitations: of informational answers, only 100 and 103 are passed on to callers. A 103 goes to HTTP/2
+ * callers only. Browsers ignore it over HTTP/1.1, and proxies and clients of HTTP/1.1 exist that take it for
+ * the final answer; none of them says whether it does.
  */
 @NullMarked
 package io.weir.instance;
