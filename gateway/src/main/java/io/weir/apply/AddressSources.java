@@ -1,11 +1,13 @@
 package io.weir.apply;
 
 import io.netty.resolver.AddressResolver;
+import io.netty.resolver.dns.DnsNameResolver;
 import io.weir.config.BackendProperties;
 import io.weir.instance.AddressSource;
 import io.weir.instance.DnsLookup;
 import io.weir.instance.InstanceAddress;
 import io.weir.instance.PolledAddresses;
+import io.weir.instance.SrvLookup;
 import java.net.InetSocketAddress;
 import java.net.URI;
 import java.time.Duration;
@@ -29,31 +31,36 @@ public final class AddressSources implements AutoCloseable {
     private static final Duration FIRST_TIMEOUT = Duration.ofSeconds(5);
 
     private final SingletonSupplier<AddressResolver<InetSocketAddress>> resolver;
+    private final SingletonSupplier<DnsNameResolver> records;
     private final Supplier<@Nullable ReactiveDiscoveryClient> discovery;
     private final Scheduler scheduler;
     private final LongSupplier nanoClock;
     private final Duration firstTimeout;
     private volatile boolean hasResolver;
+    private volatile boolean hasRecords;
 
     /**
      * Sources for a gateway.
      *
      * @param resolver creates the resolver of names, without a cache; used only where a name needs it
+     * @param records creates the resolver of services, without a cache; used only where a service needs it
      * @param discovery finds the discovery client; null: there is none
      * @param scheduler runs the look-ups and the changes that follow; its threads may block
      * @param nanoClock {@link System#nanoTime}, except in tests
      */
     public AddressSources(
             Supplier<AddressResolver<InetSocketAddress>> resolver,
+            Supplier<DnsNameResolver> records,
             Supplier<@Nullable ReactiveDiscoveryClient> discovery,
             Scheduler scheduler,
             LongSupplier nanoClock) {
-        this(resolver, discovery, scheduler, nanoClock, FIRST_TIMEOUT);
+        this(resolver, records, discovery, scheduler, nanoClock, FIRST_TIMEOUT);
     }
 
     /** Sources with another wait for the first addresses. */
     AddressSources(
             Supplier<AddressResolver<InetSocketAddress>> resolver,
+            Supplier<DnsNameResolver> records,
             Supplier<@Nullable ReactiveDiscoveryClient> discovery,
             Scheduler scheduler,
             LongSupplier nanoClock,
@@ -64,6 +71,10 @@ public final class AddressSources implements AutoCloseable {
             hasResolver = true;
             return resolver.get();
         });
+        this.records = SingletonSupplier.of(() -> {
+            hasRecords = true;
+            return records.get();
+        });
         this.discovery = discovery;
         this.scheduler = scheduler;
     }
@@ -72,6 +83,11 @@ public final class AddressSources implements AutoCloseable {
     AddressSource create(String name, BackendProperties properties) {
         String service = properties.discovery();
         URI uri = properties.uri();
+        if (service != null && SrvLookup.appliesTo(service)) {
+            InstanceAddress placeholder = InstanceAddress.unknown(URI.create("http://" + name));
+            SrvLookup lookup = new SrvLookup(service, records.obtain(), resolver.obtain());
+            return polled("DNS lookup of backend " + name, placeholder, lookup, properties);
+        }
         if (service != null) {
             ReactiveDiscoveryClient client = discovery.get();
             if (client == null) {
@@ -136,6 +152,9 @@ public final class AddressSources implements AutoCloseable {
         scheduler.dispose();
         if (hasResolver) {
             resolver.obtain().close();
+        }
+        if (hasRecords) {
+            records.obtain().close();
         }
     }
 }

@@ -3,7 +3,6 @@ package io.weir.warmup;
 import io.github.resilience4j.bulkhead.BulkheadRegistry;
 import io.github.resilience4j.circuitbreaker.CircuitBreakerRegistry;
 import io.netty.handler.ssl.SslContext;
-import io.netty.resolver.AddressResolver;
 import io.weir.accesslog.AccessLog;
 import io.weir.apply.AddressSources;
 import io.weir.apply.BackendFactory;
@@ -235,8 +234,16 @@ final class PrivateGateway implements AutoCloseable {
                 engine::leave,
                 new RecentEvents(InstantSource.system()),
                 engine::faults);
-        AddressSources sources =
-                new AddressSources(PrivateGateway::noNames, () -> null, Schedulers.immediate(), parts.nanoClock());
+        AddressSources sources = new AddressSources(
+                () -> {
+                    throw aName();
+                },
+                () -> {
+                    throw aName();
+                },
+                () -> null,
+                Schedulers.immediate(),
+                parts.nanoClock());
         LiveBackends backends = new LiveBackends(
                 factory,
                 sources,
@@ -252,8 +259,8 @@ final class PrivateGateway implements AutoCloseable {
         throw new IllegalStateException("warm-up: TLS (expected: a backend without)");
     }
 
-    private static AddressResolver<InetSocketAddress> noNames() {
-        throw new IllegalStateException("warm-up: a name (expected: an address)");
+    private static IllegalStateException aName() {
+        return new IllegalStateException("warm-up: a name (expected: an address)");
     }
 
     private int listen(boolean isSecure) {

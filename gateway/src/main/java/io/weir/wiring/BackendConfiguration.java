@@ -17,10 +17,12 @@ import io.weir.edge.TlsEngine;
 import io.weir.engine.Engine;
 import io.weir.instance.ConnectionFiles;
 import io.weir.instance.DnsLookup;
+import io.weir.instance.SrvLookup;
 import io.weir.management.RecentEvents;
 import io.weir.metrics.ClusterMeters;
 import io.weir.metrics.MeterBook;
 import io.weir.overload.OverloadGuard;
+import java.net.InetSocketAddress;
 import java.util.Objects;
 import java.util.concurrent.ThreadLocalRandom;
 import org.springframework.beans.factory.ObjectProvider;
@@ -62,10 +64,11 @@ class BackendConfiguration {
             WeirProperties properties,
             ReactorResourceFactory resources,
             ObjectProvider<ReactiveDiscoveryClient> discovery) {
-        String server = properties.dnsServer();
+        String named = properties.dnsServer();
+        InetSocketAddress server = named == null ? null : ClusterProperties.address(named);
         return new AddressSources(
-                () -> DnsLookup.resolver(
-                        resources.getLoopResources(), server == null ? null : ClusterProperties.address(server)),
+                () -> DnsLookup.resolver(resources.getLoopResources(), server),
+                () -> SrvLookup.resolver(resources.getLoopResources(), server),
                 // Primary is the client that asks all others.
                 discovery::getIfAvailable,
                 Schedulers.newBoundedElastic(LOOKUP_THREADS, Integer.MAX_VALUE, "weir-addresses", 60, true),

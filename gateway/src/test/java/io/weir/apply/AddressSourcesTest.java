@@ -35,6 +35,9 @@ class AddressSourcesTest {
             () -> {
                 throw new AssertionError("no name to resolve");
             },
+            () -> {
+                throw new AssertionError("no service to resolve");
+            },
             SlowRegistry::new,
             time,
             nanos::get);

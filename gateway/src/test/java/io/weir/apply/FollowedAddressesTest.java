@@ -66,6 +66,9 @@ class FollowedAddressesTest {
                     () -> {
                         throw new AssertionError("no name to resolve");
                     },
+                    () -> {
+                        throw new AssertionError("no service to resolve");
+                    },
                     Registry::new,
                     time,
                     () -> 0,

@@ -53,6 +53,9 @@ class LiveBackendsTest {
                     () -> {
                         throw new AssertionError("no name to resolve");
                     },
+                    () -> {
+                        throw new AssertionError("no service to resolve");
+                    },
                     () -> null,
                     Schedulers.immediate(),
                     () -> 0),

@@ -2,6 +2,7 @@ package io.weir.testing;
 
 import io.netty.bootstrap.Bootstrap;
 import io.netty.bootstrap.ServerBootstrap;
+import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
@@ -29,17 +30,24 @@ import io.netty.handler.codec.dns.TcpDnsQueryDecoder;
 import io.netty.handler.codec.dns.TcpDnsResponseEncoder;
 import io.netty.util.NetUtil;
 import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** A DNS server on the loopback interface, over UDP and TCP, with one name, whose addresses change. */
+/**
+ * A DNS server on the loopback interface, over UDP and TCP, with one name, whose addresses change, and one
+ * service.
+ */
 public final class NameServer implements AutoCloseable {
 
     /** The name, unless another one is chosen. Queries for another name are answered with NXDOMAIN. */
     public static final String NAME = "orders.test";
+
+    /** The name of the service, whose records lead to other names, too. */
+    public static final String SERVICE = "_http._tcp.orders.test";
 
     /** A long time to live: the gateway must ask again before it ends. */
     private static final int DAY_SECONDS = 86_400;
@@ -49,10 +57,28 @@ public final class NameServer implements AutoCloseable {
     private final String name;
     private final AtomicInteger queries = new AtomicInteger();
     private volatile List<String> addresses;
+    private volatile List<Srv> services = List.of();
     private volatile DnsResponseCode code = DnsResponseCode.NOERROR;
     private volatile @Nullable DnsRecordType failing;
     private volatile boolean isTruncating;
     private volatile boolean isSilent;
+
+    /**
+     * An SRV record of {@link #SERVICE}.
+     *
+     * @param target {@link #NAME}, another name, which has the address {@code address}, or {@code .}
+     */
+    public record Srv(int priority, int weight, int port, String target, String address) {
+
+        private ByteBuf data() {
+            ByteBuf data = Unpooled.buffer();
+            data.writeShort(priority).writeShort(weight).writeShort(port);
+            for (String label : target.split("\\.")) {
+                data.writeByte(label.length()).writeCharSequence(label, StandardCharsets.US_ASCII);
+            }
+            return data.writeByte(0);
+        }
+    }
 
     /** Starts a server with these addresses of {@link #NAME}. */
     public NameServer(String... addresses) {
@@ -124,6 +150,11 @@ public final class NameServer implements AutoCloseable {
         isSilent = false;
     }
 
+    /** Replaces the records of {@link #SERVICE}. */
+    public void serve(Srv... now) {
+        services = List.of(now);
+    }
+
     /** Answers with an error from now on. */
     public void fail(DnsResponseCode error) {
         code = error;
@@ -144,7 +175,7 @@ public final class NameServer implements AutoCloseable {
         isSilent = true;
     }
 
-    /** Queries for IPv4 addresses since the start. */
+    /** Queries for IPv4 addresses and for services since the start. */
     public int queries() {
         return queries.get();
     }
@@ -170,14 +201,20 @@ public final class NameServer implements AutoCloseable {
         DnsQuestion question = query.recordAt(DnsSection.QUESTION);
         boolean isForIpv4 = question.type().equals(DnsRecordType.A);
         answer.addRecord(DnsSection.QUESTION, new DefaultDnsQuestion(question.name(), question.type()));
-        if (!question.name().equals(name + '.')) {
+        List<String> known = addressesOf(question.name());
+        boolean isForService = question.name().equals(SERVICE + '.');
+        if (known.isEmpty() && !isForService && !question.name().equals(name + '.')) {
             answer.setCode(DnsResponseCode.NXDOMAIN);
         } else if (question.type().equals(failing)) {
             answer.setCode(DnsResponseCode.SERVFAIL);
         } else if (!code.equals(DnsResponseCode.NOERROR)) {
             answer.setCode(code);
+        } else if (isForService && question.type().equals(DnsRecordType.SRV)) {
+            services.forEach(service -> answer.addRecord(
+                    DnsSection.ANSWER,
+                    new DefaultDnsRawRecord(question.name(), DnsRecordType.SRV, DAY_SECONDS, service.data())));
         } else if (isForIpv4 || question.type().equals(DnsRecordType.AAAA)) {
-            addresses.stream()
+            known.stream()
                     .filter(address -> isForIpv4 == NetUtil.isValidIpV4Address(address))
                     .map(NetUtil::createByteArrayFromIpAddressString)
                     .map(bytes -> new DefaultDnsRawRecord(
@@ -185,6 +222,17 @@ public final class NameServer implements AutoCloseable {
                     .forEach(address -> answer.addRecord(DnsSection.ANSWER, address));
         }
         return answer;
+    }
+
+    private List<String> addressesOf(String asked) {
+        if (asked.equals(name + '.')) {
+            return addresses;
+        }
+        return services.stream()
+                .filter(service -> asked.equals(service.target() + '.')
+                        && !service.address().isEmpty())
+                .map(Srv::address)
+                .toList();
     }
 
     /** Answers queries, of datagrams or of a stream. */
@@ -200,7 +248,7 @@ public final class NameServer implements AutoCloseable {
         @Override
         protected void channelRead0(ChannelHandlerContext context, Q query) {
             DnsQuestion question = query.recordAt(DnsSection.QUESTION);
-            if (question.type().equals(DnsRecordType.A)) {
+            if (question.type().equals(DnsRecordType.A) || question.type().equals(DnsRecordType.SRV)) {
                 queries.incrementAndGet();
             }
             if (!isSilent) {

@@ -9,6 +9,7 @@ import io.weir.health.HealthCheckProperties;
 import io.weir.instance.ConnectionProperties;
 import io.weir.instance.LoadBalancingPolicy;
 import io.weir.instance.LoadBalancingProperties;
+import io.weir.instance.SrvLookup;
 import io.weir.instance.UpstreamProtocol;
 import java.net.URI;
 import java.util.ArrayList;
@@ -127,6 +128,10 @@ final class BackendsCheck {
         backend.get(BackendProperties::discovery)
                 .filter(entry -> !instances.isEmpty() || single.isPresent())
                 .ifPresent(entry -> report(entry, ONE_SOURCE));
+        backend.explicit(BackendProperties::discovery)
+                .filter(entry -> String.valueOf(entry.value()).startsWith("_"))
+                .filter(entry -> !SrvLookup.appliesTo(String.valueOf(entry.value())))
+                .ifPresent(entry -> report(entry, "SRV records such as _http._tcp.orders.example"));
         String uriPath = backend.pathOf(BackendProperties::uri);
         if (Stream.of(list, uriPath, backend.pathOf(BackendProperties::discovery))
                         .allMatch(source -> RawTree.at(root, source).isEmpty())
