@@ -348,7 +348,7 @@ final class InboundRequest implements RequestFacts, ReceivedRequest {
         return channel instanceof Http2StreamChannel && Problem.isGrpc(request.requestHeaders());
     }
 
-    /** Whether the caller gets early hints: over HTTP/2, except gRPC, whose libraries have no use for them. */
+    /** Whether the caller gets early hints: over HTTP/2, except gRPC, whose libraries ignore them. */
     boolean readsHints() {
         return channel instanceof Http2StreamChannel && !Problem.isGrpc(request.requestHeaders());
     }
