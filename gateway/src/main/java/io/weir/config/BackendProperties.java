@@ -38,11 +38,11 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *     An instance that fails alone gets no calls until a probe is answered; the others serve its callers. An
  *     instance with {@code backup: true} gets calls only while no other one can take them; not all may be
  *     backups. Default: none.
- * @param discovery name of a service, in place of {@code uri}: its instances are the backend's. A name such as
- *     {@code _http._tcp.orders.example} is one of SRV records in DNS (RFC 2782), with ports and weights; the
- *     records of the lowest priority number are primaries, all others are backups; {@code _https} has TLS. Any
- *     other name is asked of Spring Cloud's discovery. The gateway has Spring's simple discovery client
- *     ({@code spring.cloud.discovery.client.simple.instances}); other clients are extensions. 1 to 253
+ * @param discovery name of a service, in place of {@code uri}: its instances are the backend's. A name such
+ *     as {@code _http._tcp.orders.example} is one of SRV records in DNS (RFC 2782), with ports and weights;
+ *     the records of the lowest priority number are primaries, all others are backups; {@code _https} has
+ *     TLS. Any other name is asked of Spring Cloud's discovery. The gateway has Spring's simple discovery
+ *     client ({@code spring.cloud.discovery.client.simple.instances}); other clients are extensions. 1 to 253
  *     characters. Default: none.
  * @param resolveInterval time between two look-ups of the addresses, in DNS or the discovery; 100ms to 1h. A
  *     look-up that fails or finds no address keeps the known addresses. Short enough to follow a rolling

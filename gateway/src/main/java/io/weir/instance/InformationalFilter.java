@@ -44,7 +44,7 @@ public final class InformationalFilter extends ChannelInboundHandlerAdapter {
      * Listens for the early hints of the answer to the request that is about to be written, until the final
      * answer's head. On the connection's event loop, on which the listener is called.
      *
-     * @param listener gets the {@code Link} fields of each 103 that has any, for the first {@value #MAX_HINTS}
+     * @param listener gets the {@code Link} fields of each of the first {@value #MAX_HINTS} 103 that have any
      */
     public static void listen(Channel connection, Consumer<List<String>> listener) {
         InformationalFilter filter = (InformationalFilter) connection.pipeline().get(Pool.INFORMATIONAL_FILTER);
