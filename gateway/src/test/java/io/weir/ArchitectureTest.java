@@ -45,6 +45,8 @@ class ArchitectureTest {
             Map.entry("capacity", Set.of()),
             Map.entry("health", Set.of()),
             Map.entry("retry", Set.of()),
+            // The buckets of its histogram.
+            Map.entry("hedge", Set.of("limit")),
             Map.entry("body", Set.of()),
             Map.entry("websocket", Set.of()),
             Map.entry("probe", Set.of("health", "instance", "faults", "retry", "capacity")),
@@ -150,6 +152,7 @@ class ArchitectureTest {
                     "capacity",
                     "instance",
                     "retry",
+                    "hedge",
                     "fallback",
                     "lastgood",
                     "overload",

@@ -12,6 +12,7 @@ import io.weir.engine.ExchangeTrace;
 import io.weir.engine.Replacement;
 import io.weir.engine.RouteObserver;
 import io.weir.faults.InjectedFault;
+import io.weir.hedge.HedgeResult;
 import io.weir.instance.Instance;
 import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
@@ -42,7 +43,8 @@ import org.slf4j.LoggerFactory;
  * <p>The timestamp is the time when the request's head was decoded. Lines are in the order in which requests
  * ended. The path has no query, since a query may hold secrets. {@code reason} is the cause of the outcome
  * {@code fallback}; {@code detail} is the exact cause. {@code identity} is the caller's, from its token.
- * {@code fault} is the fault that an operator has injected into one of the attempts. Unknown values are left
+ * {@code fault} is the fault that an operator has injected into one of the attempts. {@code hedge} is the
+ * result of the call's hedge. Unknown values are left
  * out. The backend is the last one that was called; {@code instance} is its last instance, where it has
  * several. Long values are truncated. {@link AccessLogProperties} leave members out, and add fields of the
  * request.
@@ -237,6 +239,10 @@ public final class AccessLog implements RouteObserver, AutoCloseable {
             identity(line, facts, trace == null ? facts.traceId() : trace.traceId());
         }
         line.number(LogField.ATTEMPTS, exchange.attempts());
+        HedgeResult hedge = exchange.hedge();
+        if (hedge != null) {
+            line.text(LogField.HEDGE, hedge.word(), WORD_CHARS);
+        }
         line.millis(LogField.QUEUE_MS, exchange.queueNanos());
         line.millis(LogField.BACKEND_MS, exchange.backendNanos());
         line.millis(LogField.TOTAL_MS, exchange.totalNanos());

@@ -24,6 +24,7 @@ public enum LogField {
     REQUEST_ID,
     TRACE_ID,
     ATTEMPTS,
+    HEDGE,
     QUEUE_MS,
     BACKEND_MS,
     TOTAL_MS,

@@ -36,6 +36,7 @@ import io.weir.errorpage.ErrorPages;
 import io.weir.fallback.Fallback;
 import io.weir.fallback.FallbackProperties;
 import io.weir.health.RouteHealth;
+import io.weir.hedge.HedgePolicy;
 import io.weir.instance.HashKey;
 import io.weir.lastgood.AnswerSpace;
 import io.weir.lastgood.LastGood;
@@ -79,6 +80,7 @@ public final class RoutesFactory {
     private static final RouteProperties DEFAULTS = new RouteProperties(
             null,
             Mode.REQUEST,
+            null,
             null,
             null,
             null,
@@ -262,6 +264,7 @@ public final class RoutesFactory {
                         door,
                         whyGeneral,
                         route == null ? null : route.rateLimiter(),
+                        route == null ? null : route.hedge(),
                         planned.predicates()));
                 boolean preservePath = properties.getOrDefault(id, DEFAULTS).preservePath();
                 if (preservePath) {
@@ -333,6 +336,7 @@ public final class RoutesFactory {
                     limit,
                     callsPerKey,
                     own.retry() == null ? null : new RetryPolicy(own.retry()),
+                    own.hedge() == null ? null : HedgePolicy.of(own.hedge(), known == null ? null : known.hedge()),
                     fallback == null ? null : fallback(fallback, old == null ? null : old.fallback()),
                     fallbackBackend == null ? null : backends.get(fallbackBackend),
                     observer(id, backend, door, limit, callsPerKey, rateLimiter, old == null ? null : old.observer()),

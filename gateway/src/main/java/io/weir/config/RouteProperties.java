@@ -9,6 +9,7 @@ import io.weir.engine.Mode;
 import io.weir.fallback.FallbackProperties;
 import io.weir.fallback.RouteAnswerProperties;
 import io.weir.health.RouteProbeMode;
+import io.weir.hedge.HedgeProperties;
 import io.weir.instance.HashKey;
 import io.weir.lastgood.LastGoodProperties;
 import io.weir.limit.Priority;
@@ -45,6 +46,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *     configured.
  * @param rateLimit the quota of requests for each caller; off unless configured.
  * @param retry retries of failed calls; off unless configured.
+ * @param hedge a second attempt at another instance for a call whose answer is late; off unless configured.
  * @param fallback the answer in place of a refusal; off unless configured.
  * @param probe the use of this route's requests as probes of an open breaker; {@code shadow}: copies of them;
  *     {@code caller}: the requests themselves, where a request must not be repeated; default: the backend's.
@@ -79,6 +81,7 @@ public record RouteProperties(
         @Nullable @Valid @NestedConfigurationProperty AuthorizeProperties authorize,
         @Nullable @Valid @NestedConfigurationProperty RateLimitProperties rateLimit,
         @Nullable @Valid @NestedConfigurationProperty RetryProperties retry,
+        @Nullable @Valid @NestedConfigurationProperty HedgeProperties hedge,
         @Nullable @Valid @NestedConfigurationProperty FallbackProperties fallback,
         @Nullable RouteProbeMode probe,
         @DefaultValue("normal") Priority priority,

@@ -266,6 +266,14 @@ final class InboundRequest implements RequestFacts, ReceivedRequest {
         completeBackendHead(toBackend, authority, false, priority);
     }
 
+    @Override
+    public void prepareHeads() {
+        String _ = requestId();
+        if (reserved != null && reserved.hasCertificates()) {
+            ClientCertificate _ = clientCertificate();
+        }
+    }
+
     /** Writes the response's head from the backend's head. */
     void writeResponseHead(int status, HttpHeaders fromBackend) {
         HttpHeaders head = response.responseHeaders();

@@ -1,5 +1,6 @@
 package io.weir.door;
 
+import io.weir.hedge.HedgePolicy;
 import io.weir.ratelimit.RateLimiter;
 import java.util.List;
 import java.util.Map;
@@ -15,6 +16,7 @@ import org.springframework.cloud.gateway.support.NameUtils;
  * @param door {@code compiled} or {@code general}
  * @param why the reason why the route is not compiled; null if it is compiled
  * @param rateLimiter the route's rate limit; null if it has none
+ * @param hedge the conditions of the route's hedges; null if it has none
  * @param predicates the predicates as configured; empty: the route was made in code
  */
 public record RouteView(
@@ -23,6 +25,7 @@ public record RouteView(
         String door,
         @Nullable String why,
         @Nullable RateLimiter rateLimiter,
+        @Nullable HedgePolicy hedge,
         List<Written> predicates) {
 
     /**

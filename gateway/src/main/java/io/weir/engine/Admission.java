@@ -3,6 +3,7 @@ package io.weir.engine;
 import io.weir.engine.Decision.Refuse;
 import io.weir.engine.Decision.Step;
 import io.weir.health.RouteHealth;
+import io.weir.instance.Instance;
 import io.weir.limit.PauseAllowance;
 import io.weir.limit.Priority;
 import io.weir.limit.QueueingBulkhead;
@@ -118,6 +119,23 @@ final class Admission extends Waiter implements ExchangePhase, Runnable {
             backend.retryBudget().deposit();
         }
         return Step.ADMIT;
+    }
+
+    /**
+     * Enters another instance for a hedge, whose permits are held. Called in place of {@link #enterBackend}.
+     *
+     * @param first the instance of the first attempt
+     * @return the evidence of the attempt; null: no other instance takes it
+     */
+    @Nullable
+    HealthEvidence enterBeside(Instance first, long now) {
+        HealthEvidence evidence = entry.enterBeside(first, permits.holdsCallPermit(), now);
+        if (evidence != null) {
+            backend.observer().dispatched(rank.priority(), 0, exchange.timer().leftNanos(now));
+            backend.observer().attempted(false);
+            permits.attemptStarts(now);
+        }
+        return evidence;
     }
 
     /**

@@ -104,7 +104,15 @@ abstract class Attempt implements ExchangePhase, Transfer {
         }
         long now = exchange.now();
         instance.readCapacity(headers, now);
+        Hedging hedging = exchange.record().hedging;
+        boolean waitsForOther = hedging != null && hedging.headReceived(this, status, now);
         BackendFailure failure = outcomes.answered(status, headers, now);
+        if (waitsForOther && hedging != null) {
+            report(failure, now);
+            outcomes.markAnswered(now);
+            hedging.leave(this, Step.WAIT);
+            return;
+        }
         Retry retry = RetryDecider.afterStatus(this, status, headers, now);
         head = headers;
         if (retry != null) {
@@ -187,7 +195,9 @@ abstract class Attempt implements ExchangePhase, Transfer {
         if (drainedBy != null) {
             drainedBy.drainFailed();
         } else {
-            exchange.apply(fail(failure));
+            Decision decision = fail(failure);
+            Hedging hedging = exchange.record().hedging;
+            exchange.apply(hedging == null ? decision : hedging.failed(this, decision));
         }
     }
 
@@ -255,7 +265,9 @@ abstract class Attempt implements ExchangePhase, Transfer {
     @Override
     public long dueNanos(long now) {
         long due = Math.min(AttemptTimeout.dueNanos(this, now), HeldUpCall.dueNanos(this, false, now));
-        return Math.min(due, Math.min(LeftBehind.dueNanos(this, now), StrandedCall.dueNanos(this, now)));
+        due = Math.min(due, Math.min(LeftBehind.dueNanos(this, now), StrandedCall.dueNanos(this, now)));
+        Hedging hedging = exchange.record().hedging;
+        return hedging == null ? due : Math.min(due, hedging.startDueNanos(now));
     }
 
     @Override
@@ -279,6 +291,10 @@ abstract class Attempt implements ExchangePhase, Transfer {
             Retry elsewhere = StrandedCall.retry(this, now);
             if (elsewhere != null) {
                 return elsewhere;
+            }
+            Hedging hedging = exchange.record().hedging;
+            if (hedging != null) {
+                hedging.startIfDue(this, now);
             }
             return evidence().isProbeGivenUp(backendNanos, now) ? Refuse.CIRCUIT_OPEN : Step.WAIT;
         }
@@ -355,6 +371,12 @@ abstract class Attempt implements ExchangePhase, Transfer {
 
     final void report(@Nullable BackendFailure failure, long now) {
         outcomes.report(failure, backendOnlyNanos(now), now);
+    }
+
+    /** Whether a hedge runs beside the first attempt, and this is one of the two. */
+    final boolean isBesideAnother() {
+        Hedging hedging = exchange.record().hedging;
+        return hedging != null && hedging.areBothRunning();
     }
 
     final Admission admission() {

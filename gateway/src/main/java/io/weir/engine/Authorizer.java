@@ -45,6 +45,7 @@ public record Authorizer(AuthorizationRule rule, @Nullable AuthorizationCache ca
                         null,
                         null,
                         null,
+                        null,
                         RouteObserver.NONE,
                         known == null ? new OverdueCalls() : known.overdue(),
                         users,

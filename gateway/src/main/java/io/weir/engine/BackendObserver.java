@@ -1,6 +1,7 @@
 package io.weir.engine;
 
 import io.weir.faults.FaultType;
+import io.weir.hedge.HedgeResult;
 import io.weir.limit.Priority;
 import io.weir.outcome.Reason;
 
@@ -54,6 +55,9 @@ public interface BackendObserver {
 
     /** An exchange asked the retry budget for a retry. */
     void retried(boolean allowed);
+
+    /** The answer of a call was late, and this has come of its hedge; {@code WON} follows {@code STARTED}. */
+    default void hedged(HedgeResult result) {}
 
     /** A protection that is not enforced would have refused the exchange for this reason. */
     void wouldRefuse(Reason reason);

@@ -38,6 +38,9 @@ import org.jspecify.annotations.Nullable;
  * {@code ReadingAhead} or {@code Admission} at another backend, or to {@code Flushing} with a static answer.
  * An answer that has begun can only be completed or broken off.
  *
+ * <p>While a hedge runs beside the first attempt, {@link Hedging} is the phase; then it is the attempt that
+ * is left.
+ *
  * <p>The exchange holds one {@link ExchangePhase} at a time. The phase owns everything that the exchange
  * holds from the backend's compartment, and gives it back exactly once. What outlives a phase is in the
  * {@link ExchangeContext}, which is all that the phases see. They return {@link Decision}s; {@link #apply} is
@@ -208,8 +211,10 @@ public final class Exchange extends ExchangeContext {
         long now = now();
         HealthEvidence evidence = admission.enterBackend(now);
         if (evidence != null) {
-            record().attempts++;
-            return begin(engine.attempt(this, admission, evidence, now));
+            if (record().attempts++ == 0) {
+                record().hedging = Hedging.of(this, evidence, now);
+            }
+            return begin(newAttempt(admission, evidence, now));
         }
         if (!admission.entry().foundNoRoom()) {
             return admission.entry().refusal();
@@ -220,6 +225,11 @@ public final class Exchange extends ExchangeContext {
         }
         phase = next;
         return next.request(now);
+    }
+
+    @Override
+    Attempt newAttempt(Admission admission, HealthEvidence evidence, long now) {
+        return engine.attempt(this, admission, evidence, now);
     }
 
     private Decision begin(Attempt attempt) {
@@ -427,7 +437,11 @@ public final class Exchange extends ExchangeContext {
 
     /** The class that the backend learns: that of the attempt, which is lower for a retry or fallback. */
     public Priority attemptPriority() {
-        return phase instanceof Attempt attempt ? attempt.admission().priority() : priority();
+        return switch (phase) {
+            case Attempt attempt -> attempt.admission().priority();
+            case Hedging both -> both.priority();
+            default -> priority();
+        };
     }
 
     @Override

@@ -79,6 +79,9 @@ abstract class ExchangeContext {
     /** The backend's answer is complete. The caller may not have all of it yet. */
     abstract void answerComplete(long now);
 
+    /** An attempt of this exchange, with an injected fault if one is active. It has not begun. */
+    abstract Attempt newAttempt(Admission admission, HealthEvidence evidence, long now);
+
     // ---------------------------------------------------------------- calls on behalf of the exchange
 
     /** A call of the gateway on behalf of this exchange, on the same event loop. It is not started. */

@@ -18,6 +18,7 @@ import org.jspecify.annotations.Nullable;
  *  ReadingAhead  the reading of the request's body; no permit
  *  Admission     the route's permit, and the backend's permit or a place in its queue
  *  Attempt       the admission; the evidence for the backend's health; the connection
+ *  Hedging       two attempts
  *  Backoff       nothing; the attempt while its answer is drained
  *  Answering     the attempt; the reader's progress
  *  Flushing      the reader's progress
@@ -102,6 +103,11 @@ interface ExchangePhase {
 
     /** The instance whose connection the phase uses or asks for; null: none. */
     default @Nullable Instance usedInstance() {
+        return null;
+    }
+
+    /** The other instance that the phase uses, while a hedge runs beside the first attempt; null: none. */
+    default @Nullable Instance secondInstance() {
         return null;
     }
 

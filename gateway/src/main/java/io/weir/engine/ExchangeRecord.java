@@ -6,6 +6,7 @@ import io.weir.authentication.VerifiedToken;
 import io.weir.authorization.Authorization;
 import io.weir.faults.InjectedFault;
 import io.weir.health.RouteHealth;
+import io.weir.hedge.HedgeResult;
 import io.weir.instance.Instance;
 import io.weir.instance.TriedInstances;
 import io.weir.limit.Priority;
@@ -62,6 +63,10 @@ public final class ExchangeRecord {
     /** The last fault that was injected into an attempt; null: none was. */
     @Nullable
     InjectedFault fault;
+
+    /** The hedge of the first attempt; null: it has none. */
+    @Nullable
+    Hedging hedging;
 
     int status;
     int attempts;
@@ -228,6 +233,12 @@ public final class ExchangeRecord {
     /** The last fault that was injected into an attempt; null: none was. */
     public @Nullable InjectedFault fault() {
         return fault;
+    }
+
+    /** What has come of the call's hedge; null: the call had its answer in time, or its route has none. */
+    public @Nullable HedgeResult hedge() {
+        Hedging known = hedging;
+        return known == null ? null : known.result();
     }
 
     /** Whether a fallback or a last good answer was used. */

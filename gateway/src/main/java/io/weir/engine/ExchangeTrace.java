@@ -40,6 +40,12 @@ public interface ExchangeTrace {
      */
     void attemptEnded(@Nullable Reason why, long now);
 
+    /**
+     * The next steps are those of the other one of two attempts that run at once; the first time, of one that
+     * begins.
+     */
+    default void switchAttempt() {}
+
     /** The exchange has ended; all its facts are final. */
     void ended(ExchangeRecord exchange);
 }

@@ -106,8 +106,12 @@ final class InFlightExchanges {
             loop.execute(() -> {
                 for (Exchange exchange = first; exchange != null; exchange = exchange.next) {
                     Instance instance = exchange.phase().usedInstance();
+                    Instance second = exchange.phase().secondInstance();
                     if (instance != null) {
                         used.add(instance.pool());
+                    }
+                    if (second != null) {
+                        used.add(second.pool());
                     }
                 }
                 done.run();
@@ -125,7 +129,8 @@ final class InFlightExchanges {
             loop.execute(() -> {
                 for (Exchange exchange = first; exchange != null; exchange = exchange.next) {
                     Instance instance = exchange.phase().usedInstance();
-                    if (instance != null && instance.pool() == left) {
+                    Instance second = exchange.phase().secondInstance();
+                    if ((instance != null && instance.pool() == left) || (second != null && second.pool() == left)) {
                         exchange.post((phase, now) -> phase.instanceGone(left, now));
                     }
                 }

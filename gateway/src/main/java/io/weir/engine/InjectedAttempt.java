@@ -111,8 +111,12 @@ final class InjectedAttempt extends Attempt {
 
     @Override
     public Decision check(long now) {
+        boolean wasBesideAnother = isBesideAnother();
         Decision decision = super.check(now);
-        return decision == Step.WAIT && latencyLeftNanos(now) <= 0 ? Step.SEND : decision;
+        // If a hedge has begun in this check, it checks this attempt again.
+        return decision == Step.WAIT && latencyLeftNanos(now) <= 0 && wasBesideAnother == isBesideAnother()
+                ? Step.SEND
+                : decision;
     }
 
     /** Nothing to cancel: the exchange's timer is the only one. */

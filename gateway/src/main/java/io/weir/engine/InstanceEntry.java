@@ -8,6 +8,7 @@ import io.weir.health.RouteHealth;
 import io.weir.instance.HashKey;
 import io.weir.instance.Instance;
 import io.weir.instance.Instances;
+import io.weir.instance.TriedInstances;
 import io.weir.limit.Limit.Evidence;
 import io.weir.outcome.Reason;
 import java.util.List;
@@ -264,6 +265,35 @@ final class InstanceEntry {
         instance = instance.health().isDrained() ? instances.firstUndrained() : instance;
         record.instance = instance;
         return enterOpen(instance.health(), now);
+    }
+
+    /**
+     * Enters an instance that takes calls, and is not that of the first attempt, for a hedge. Called once;
+     * the breakers are closed.
+     *
+     * @return the evidence of the attempt; null: there is none, or it has no room
+     */
+    @Nullable
+    HealthEvidence enterBeside(Instance first, boolean holdsPermit, long now) {
+        Instances instances = backend.instances();
+        TriedInstances tried =
+                new TriedInstances(first.identity(), exchange.record().tried());
+        Instance chosen = instances.choose(now, tried, hash(instances), callsUnderWay());
+        if (chosen == null
+                || tried.contains(chosen.identity())
+                || chosen.isLeftAlone(now)
+                || instances.isInReserve(chosen)) {
+            return null;
+        }
+        RouteBreaker route = routeBreaker;
+        if (route != null && !route.enter(now)) {
+            return null;
+        }
+        HealthEvidence evidence = enter(chosen, holdsPermit, now);
+        if (evidence != null) {
+            evidence.countFor(route);
+        }
+        return evidence;
     }
 
     private @Nullable HealthEvidence enter(Instance chosen, boolean holdsPermit, long now) {

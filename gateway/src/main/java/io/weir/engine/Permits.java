@@ -117,6 +117,28 @@ final class Permits {
     }
 
     /**
+     * Acquires the permits of a hedge if all of them are free at once; else none is held. A hedge takes one
+     * of its caller's places, too, since the first attempt may give its place back before.
+     */
+    boolean tryAcquireAtOnce(long now) {
+        CallsPerKey calls = exchange.record().route().callsPerKey();
+        if (calls != null) {
+            Caller caller = exchange.record().caller();
+            String key = calls.key(
+                    caller.received().headers(), caller.received()::callerNetwork, exchange.record()::callerBy);
+            if (!calls.tryEnter(key)) {
+                return false;
+            }
+            callersKey = key;
+        }
+        boolean isAdmitted = acquire(false, now) == Step.ADMIT;
+        if (!isAdmitted) {
+            leaveForCaller();
+        }
+        return isAdmitted;
+    }
+
+    /**
      * Acquires the permits of a call that has not waited.
      *
      * @param mayBeScout whether the call may go beyond the limit if nothing is answered

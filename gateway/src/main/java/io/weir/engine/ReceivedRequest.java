@@ -80,6 +80,12 @@ public interface ReceivedRequest {
      */
     void writeGatewayFields(HttpHeaders toBackend, String authority, Priority priority);
 
+    /**
+     * Creates what the heads for the backend have in common, such as the request's id, since two event loops
+     * may write two heads at once. On the exchange's event loop.
+     */
+    default void prepareHeads() {}
+
     /** The size of the body of the gateway's own answer, in bytes. */
     int refusalBytes(Refusal refusal);
 

@@ -11,6 +11,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Decides whether another attempt follows. Stateless; a retry is withdrawn from the backend's retry budget.
+ * While a hedge runs beside an attempt, neither is retried: the exchange waits for the other one.
  */
 final class RetryDecider {
 
@@ -21,7 +22,10 @@ final class RetryDecider {
     /** The retry after an answer with this status; null: pass the answer on. */
     static @Nullable Retry afterStatus(Attempt attempt, int status, HttpHeaders head, long now) {
         RetryPolicy policy = attempt.exchange.record().route().retry();
-        if (policy == null || !policy.retries(status) || !withdrawIfAllowed(attempt, policy)) {
+        if (policy == null
+                || !policy.retries(status)
+                || attempt.isBesideAnother()
+                || !withdrawIfAllowed(attempt, policy)) {
             return null;
         }
         long backoff = Math.max(backoffNanos(attempt, policy, now), PushbackField.nanosToRetry(head));
@@ -36,6 +40,9 @@ final class RetryDecider {
      */
     static @Nullable Retry afterFailure(Attempt attempt, Refuse failure, boolean isUnsent, long now) {
         RetryPolicy policy = attempt.exchange.record().route().retry();
+        if (attempt.isBesideAnother()) {
+            return null;
+        }
         if (policy == null) {
             return isUnsent || isRepeatableElsewhere(attempt, failure, now)
                     ? withoutPolicy(attempt, failure, now)
@@ -93,7 +100,8 @@ final class RetryDecider {
      * several in a row: a backend that restarts ends all its connections.
      */
     static @Nullable Retry afterGoAway(Attempt attempt, Refuse failure, long now) {
-        if (attempt.exchange.record().attempts() > MAX_GO_AWAYS
+        if (attempt.isBesideAnother()
+                || attempt.exchange.record().attempts() > MAX_GO_AWAYS
                 || attempt.exchange.timer().leftNanos(now) <= 0
                 || !attempt.withdraw()
                 || !attempt.backend.retryBudget().tryWithdraw(now)) {
@@ -112,7 +120,8 @@ final class RetryDecider {
         Caller caller = exchange.record().caller();
         boolean isRepeatable = RetryPolicy.isRepeatable(caller.method(), caller.hasBody()) && !exchange.isStream();
         RetryBudget budget = attempt.backend.retryBudget();
-        if (attempt.evidence().isAnswered()
+        if (attempt.isBesideAnother()
+                || attempt.evidence().isAnswered()
                 || attempt.evidence().isProbe()
                 || !hasAnotherInstance(attempt, now)
                 || exchange.timer().leftNanos(now) <= 0

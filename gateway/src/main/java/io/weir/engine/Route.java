@@ -6,6 +6,7 @@ import io.weir.fallback.Fallback;
 import io.weir.fallback.StaticAnswer;
 import io.weir.health.ProbeMode;
 import io.weir.health.RouteHealth;
+import io.weir.hedge.HedgePolicy;
 import io.weir.lastgood.LastGood;
 import io.weir.limit.GuaranteedShare;
 import io.weir.limit.OverdueCalls;
@@ -28,6 +29,7 @@ import org.jspecify.annotations.Nullable;
  * @param limit the route's own limit on concurrent calls, without a queue; null: none
  * @param callsPerKey the limit on the calls of each caller; null: none
  * @param retry the conditions of a retry; null: never
+ * @param hedge the conditions of a second attempt beside the first one; null: never
  * @param fallback the answer in place of a refusal; null: none
  * @param fallbackBackend the backend that the fallback asks; null: none
  * @param observer receives every exchange of the route
@@ -52,6 +54,7 @@ public record Route(
         @Nullable QueueingBulkhead limit,
         @Nullable CallsPerKey callsPerKey,
         @Nullable RetryPolicy retry,
+        @Nullable HedgePolicy hedge,
         @Nullable Fallback fallback,
         @Nullable Backend fallbackBackend,
         RouteObserver observer,

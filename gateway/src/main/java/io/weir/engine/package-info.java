@@ -29,6 +29,7 @@
  *      InstanceEntry      breakers, probe, choice of the instance
  *      Permits            of the route, the streams, the bulkhead
  *    Attempt              connection; owns the admission                      per attempt
+ *    Hedging              two attempts at once, until one answers or fails       per exchange
  *    Backoff              the pause between two attempts; drains the answer
  *    Answering            the answer's body on its way; owns the attempt
  *    Flushing             the last bytes to the caller
@@ -155,6 +156,15 @@
  * the connect time-out of an attempt is granted once more, within the deadline: a timer may fire before the
  * event loop reads that the connection is established. {@link io.weir.body.Relay} separates the time in
  * which the caller sent its request or read its answer from the backend's.
+ *
+ * <p><b>Hedging.</b> While two attempts run, the phase is {@link io.weir.engine.Hedging}, which owns both. An
+ * attempt asks it in three places: when its time to wait is over, when it has the head of an answer, and when
+ * it has failed. It then ends one attempt, as if its caller had left, and the other one is the phase again.
+ * So no other phase knows of hedges, and an answer that has begun never has a second attempt beside it.
+ * Rejected alternatives: an exchange of its own for the second attempt, as an authorizer has, needs a caller
+ * that forwards the answer from one state machine to the other, with a body that has one owner too many.
+ * Attempts in a list would make each phase ask which one is meant. To wait in the queue for the second permit
+ * would take the permit from a call that has none.
  *
  * <p><b>Injected faults.</b> {@link io.weir.engine.Engine} reads one field, which is null while no
  * fault is active. An attempt with a fault is an {@link io.weir.engine.InjectedAttempt} or a {@link

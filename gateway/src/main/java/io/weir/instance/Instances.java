@@ -1,5 +1,6 @@
 package io.weir.instance;
 
+import io.github.resilience4j.circuitbreaker.CircuitBreaker.State;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.weir.capacity.StatedCapacity;
 import io.weir.health.Health;
@@ -372,6 +373,17 @@ public final class Instances {
             }
         }
         return all.getFirst();
+    }
+
+    /** Whether an instance that takes calls recovers, or starts slowly. */
+    public boolean isRecovering(long now) {
+        for (Instance one : all) {
+            if (one.health().state() == State.HALF_OPEN
+                    || (one.isIn() && one.slowStartLeftNanos(now, slowStartNanos) > 0)) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /** The instances that get no calls but probes; those that an operator has drained get none. */

@@ -38,6 +38,8 @@ import org.jspecify.annotations.Nullable;
  *     no fairness.key
  * @param law Little's law; null: not measured
  * @param retryBudget retries that the retry budget allows now
+ * @param hedges the calls that had no answer at the time of their hedge, since the start, by result; empty:
+ *     none
  * @param dryRun the protections in dry-run mode; null: all are enforced
  * @param instances the instances; null: the backend has one address
  * @param check the health check of a backend with one address; null: none is configured, or the backend has
@@ -57,6 +59,7 @@ public record BackendView(
         Tenants.@Nullable Figures tenants,
         @Nullable Law law,
         long retryBudget,
+        Map<String, Long> hedges,
         @Nullable DryRun dryRun,
         @Nullable List<InstanceView> instances,
         @Nullable CheckView check,
@@ -418,6 +421,7 @@ public record BackendView(
                 tenants == null ? null : tenants.figures(),
                 backend.observer() instanceof BackendMeters meters ? Law.of(meters.law(), backend) : null,
                 backend.retryBudget().available(),
+                backend.observer() instanceof BackendMeters meters ? meters.hedges() : Map.of(),
                 DryRun.of(backend),
                 InstanceView.of(backend.instances()),
                 backend.instances().isSingle() ? CheckView.of(backend.health()) : null,

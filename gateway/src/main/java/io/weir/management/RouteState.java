@@ -1,6 +1,7 @@
 package io.weir.management;
 
 import io.weir.door.RouteView;
+import io.weir.hedge.HedgePolicy;
 import io.weir.ratelimit.RateLimitProperties;
 import io.weir.ratelimit.RateLimiter;
 import org.jspecify.annotations.Nullable;
@@ -13,13 +14,34 @@ import org.jspecify.annotations.Nullable;
  * @param door {@code compiled} or {@code general}
  * @param why the reason why the route is not compiled; null if it is compiled
  * @param rateLimit the quota of the route's callers; null if it has none
+ * @param hedge the conditions of a hedge; null if it has none
  */
 public record RouteState(
         String id,
         @Nullable String backend,
         String door,
         @Nullable String why,
-        @Nullable RateLimitState rateLimit) {
+        @Nullable RateLimitState rateLimit,
+        @Nullable HedgeState hedge) {
+
+    /**
+     * The conditions of a hedge.
+     *
+     * @param afterMs the time without an answer after which a call is sent a second time; null: not known yet
+     * @param enforced whether it is sent, and not only counted
+     */
+    public record HedgeState(@Nullable Double afterMs, boolean enforced) {
+
+        private static final double NANOS_PER_MILLI = 1e6;
+
+        static @Nullable HedgeState of(@Nullable HedgePolicy policy) {
+            if (policy == null) {
+                return null;
+            }
+            long nanos = policy.afterNanos();
+            return new HedgeState(nanos == HedgePolicy.UNKNOWN ? null : nanos / NANOS_PER_MILLI, policy.isEnforced());
+        }
+    }
 
     /**
      * A rate limit.
@@ -62,6 +84,11 @@ public record RouteState(
 
     static RouteState of(RouteView route) {
         return new RouteState(
-                route.id(), route.backend(), route.door(), route.why(), RateLimitState.of(route.rateLimiter()));
+                route.id(),
+                route.backend(),
+                route.door(),
+                route.why(),
+                RateLimitState.of(route.rateLimiter()),
+                HedgeState.of(route.hedge()));
     }
 }

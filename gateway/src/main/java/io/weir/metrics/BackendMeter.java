@@ -49,6 +49,12 @@ public enum BackendMeter implements Meters {
     RETRIES(
             counter("weir.retries", "backend", "verdict"),
             "Retries wanted, by the verdict of the retry budget: allowed or denied."),
+    /** Second attempts beside first ones that were late. */
+    HEDGES(
+            counter("weir.hedges", "backend", "result"),
+            "Calls without an answer at the time of hedge.after, by result: started (sent a second time), and won (the"
+                    + " second attempt answered first, or alone); or why it was not sent: would-start (dry-run mode),"
+                    + " no-instance, no-permit, queue, recovering or budget."),
     /** Calls in the backend. */
     PERMITS_USED(gauge("weir.permits.used", "backend"), "Permits of the bulkhead in use."),
     /** The limit of calls in the backend. */

@@ -9,6 +9,7 @@ import io.weir.engine.ExchangeOutcomes;
 import io.weir.engine.MoveReason;
 import io.weir.faults.FaultType;
 import io.weir.health.Health;
+import io.weir.hedge.HedgeResult;
 import io.weir.instance.AddressSource;
 import io.weir.instance.Instance;
 import io.weir.instance.Instances;
@@ -72,6 +73,9 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
 
     /** The first ones, and the repeated ones. */
     private final AtomicReferenceArray<@Nullable Counter> attempts = new AtomicReferenceArray<>(2);
+
+    private final AtomicReferenceArray<@Nullable Counter> hedges =
+            new AtomicReferenceArray<>(HedgeResult.values().length);
 
     private final AtomicReferenceArray<@Nullable Counter> granted = new AtomicReferenceArray<>(PRIORITIES);
 
@@ -278,6 +282,12 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
     }
 
     @Override
+    @SuppressWarnings("EnumOrdinal") // An index into an array of the same process; never stored.
+    public void hedged(HedgeResult result) {
+        count(BackendMeter.HEDGES, hedges, result.ordinal(), result.word(), null);
+    }
+
+    @Override
     public void wouldRefuse(Reason reason) {
         count(BackendMeter.WOULD_REFUSE, wouldRefuse, ExchangeOutcomes.index(reason), reason.word(), null);
     }
@@ -323,6 +333,19 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
             Counter counter = wouldRefuse.get(ExchangeOutcomes.index(reason));
             if (counter != null) {
                 counts.put(reason.word(), (long) counter.count());
+            }
+        }
+        return counts;
+    }
+
+    /** The number of calls that had no answer at the time of their hedge, by the result's word. */
+    @SuppressWarnings("EnumOrdinal") // An index into an array of the same process; never stored.
+    public Map<String, Long> hedges() {
+        Map<String, Long> counts = new TreeMap<>();
+        for (HedgeResult result : HedgeResult.values()) {
+            Counter counter = hedges.get(result.ordinal());
+            if (counter != null) {
+                counts.put(result.word(), (long) counter.count());
             }
         }
         return counts;

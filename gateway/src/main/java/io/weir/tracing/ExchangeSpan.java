@@ -28,6 +28,10 @@ final class ExchangeSpan implements ExchangeTrace {
     private @Nullable Span attempt;
     private int attempts;
     private int answered;
+    /** The other one of two attempts that run at once; null: there is none. */
+    private @Nullable Span otherAttempt;
+
+    private int otherAnswered;
 
     /**
      * The span of a new exchange.
@@ -89,6 +93,16 @@ final class ExchangeSpan implements ExchangeTrace {
             SpanText.attemptOutcome(finished, answered, why);
             finished.end(now + epochOffsetNanos, TimeUnit.NANOSECONDS);
         }
+    }
+
+    @Override
+    public void switchAttempt() {
+        Span left = attempt;
+        int leftAnswered = answered;
+        attempt = otherAttempt;
+        answered = otherAnswered;
+        otherAttempt = left;
+        otherAnswered = leftAnswered;
     }
 
     @Override

@@ -81,6 +81,7 @@ final class TestViews {
                 null,
                 law,
                 0,
+                Map.of(),
                 null,
                 instances,
                 null,

@@ -50,7 +50,7 @@ class RouteExplainerTest {
                 written.add(new RouteView.Written(part.text, part.isKnown));
             }
         }
-        views.add(new RouteView(id, "orders", FrontDoor.GENERAL, "a test", null, written));
+        views.add(new RouteView(id, "orders", FrontDoor.GENERAL, "a test", null, null, written));
     }
 
     private Explanation explain(String method, String url) {

@@ -62,6 +62,7 @@ final class Storm implements AutoCloseable {
     static final String PLAIN = "plain";
     static final String SECURE = "secure";
     static final String RETRIED = "retried";
+    static final String HEDGED = "hedged";
 
     private static final int WAVE = 200;
     /**
@@ -82,6 +83,7 @@ final class Storm implements AutoCloseable {
 
     private final RandomGenerator random;
     private final TestBackend plain;
+    private final List<TestBackend> hedged;
     private final ServerSocket secure;
     private final SSLContext tls;
     private final MisbehavingBackends misbehaving;
@@ -120,6 +122,7 @@ final class Storm implements AutoCloseable {
                 .buildSelfSigned();
         this.tls = context(certificate);
         this.plain = TestBackend.start(this::serve);
+        this.hedged = List.of(TestBackend.start(this::serve), TestBackend.start(this::serve));
         this.secure = new ServerSocket(0, 1024, InetAddress.getLoopbackAddress());
         Thread.ofVirtual().start(this::acceptSecure);
         this.misbehaving = new MisbehavingBackends(random, tls);
@@ -142,7 +145,15 @@ final class Storm implements AutoCloseable {
                         "deadline: 20s",
                         "bulkhead: { max-concurrent-calls: " + WAVE + " }",
                         "connection: { connect-timeout: 10s, ssl-bundle: storm }")
+                .instances(
+                        HEDGED,
+                        hedged.stream().map(TestBackend::uri).toList(),
+                        "deadline: 20s",
+                        "bulkhead: { max-concurrent-calls: " + 2 * WAVE + " }",
+                        "connection: { connect-timeout: 10s }",
+                        "retry-budget: { share: 100, floor: 1000 }")
                 .route(PLAIN, PLAIN)
+                .route(HEDGED, HEDGED, "hedge: { after: 20ms }")
                 .route(SECURE, SECURE)
                 .route(RETRIED, PLAIN, "retry: { statuses: [503], backoff: 50ms }")
                 .line("spring.ssl.bundle.pem.storm.truststore.certificate: |\n"
@@ -152,6 +163,7 @@ final class Storm implements AutoCloseable {
         // that the storm holds.
         gateway.backend(PLAIN).health().operator().forceClosed();
         gateway.backend(SECURE).health().operator().forceClosed();
+        gateway.backend(HEDGED).health().operator().forceClosed();
         misbehaving.forceClosed(gateway);
         for (Phase phase : Phase.values()) {
             met.put(phase, new TreeMap<>((one, other) -> one.toString().compareTo(other.toString())));
@@ -238,8 +250,8 @@ final class Storm implements AutoCloseable {
         List<StormPlan> queued =
                 wave.stream().filter(plan -> plan.phase == Phase.QUEUED).toList();
         List<StormPlan> holders = wave.stream()
-                .filter(plan ->
-                        plan.phase != Phase.QUEUED && plan.phase != Phase.CONNECTING && plan.phase != Phase.FLUSHING)
+                .filter(plan -> plan.phase != Phase.QUEUED && plan.phase != Phase.FLUSHING)
+                .filter(plan -> plan.backend().equals(PLAIN))
                 .toList();
         // The permits of callers that hold up their uploads move to the compartment of streams.
         long moving =
@@ -247,6 +259,7 @@ final class Storm implements AutoCloseable {
         QueueingBulkhead bulkhead = gateway.backend(PLAIN).bulkhead();
         bulkhead.resize(WAVE, WAVE);
         gateway.backend(SECURE).bulkhead().resize(WAVE, WAVE);
+        gateway.backend(HEDGED).bulkhead().resize(2 * WAVE, WAVE);
 
         CountDownLatch over = new CountDownLatch(size);
         misbehaving.start(gateway, started, moment, eventsOfAll.contains(Event.SHUTDOWN), over);
@@ -256,7 +269,8 @@ final class Storm implements AutoCloseable {
                 .forEach(plan -> call(plan, over));
         connect(wave.stream().filter(plan -> plan.phase == Phase.CONNECTING).toList(), over);
         awaitUntilMoment(() -> holders.stream().allMatch(plan -> plan.reached)
-                && flushingHoldNoPermit(wave)
+                && allReached(wave, Phase.FLUSHING)
+                && allReached(wave, Phase.HEDGED)
                 && bulkhead.inUse() == holders.size() - moving);
         // All permits are in use: further calls wait. A call that waits for its retry gives its permit back
         // before the moment, which must not let them go.
@@ -300,8 +314,8 @@ final class Storm implements AutoCloseable {
         ended.addAll(wave);
     }
 
-    private boolean flushingHoldNoPermit(List<StormPlan> wave) {
-        return wave.stream().filter(plan -> plan.phase == Phase.FLUSHING).allMatch(plan -> plan.reached);
+    private static boolean allReached(List<StormPlan> wave, Phase phase) {
+        return wave.stream().filter(plan -> plan.phase == phase).allMatch(plan -> plan.reached);
     }
 
     private StormPlan draw(int id, Set<Event> eventsOfAll, List<Meeting> sought) {
@@ -341,7 +355,7 @@ final class Storm implements AutoCloseable {
 
     private void resize(List<StormPlan> reached) {
         waitUntil(moment);
-        for (String backend : List.of(PLAIN, SECURE)) {
+        for (String backend : List.of(PLAIN, SECURE, HEDGED)) {
             long from = System.nanoTime();
             QueueingBulkhead bulkhead = gateway.backend(backend).bulkhead();
             int before = bulkhead.maxConcurrentCalls();
@@ -469,6 +483,10 @@ final class Storm implements AutoCloseable {
             case QUEUED, CONNECTING -> conversation.answer(200, "late");
             case AWAITING -> {
                 plan.reached = true;
+                happen(plan, conversation, (head + "2\r\n\r\nok").getBytes(StandardCharsets.US_ASCII));
+            }
+            case HEDGED -> {
+                plan.reached = plan.attempts.incrementAndGet() == 2;
                 happen(plan, conversation, (head + "2\r\n\r\nok").getBytes(StandardCharsets.US_ASCII));
             }
             case SENDING -> {
@@ -758,6 +776,7 @@ final class Storm implements AutoCloseable {
     public void close() throws IOException {
         gateway.close();
         plain.close();
+        hedged.forEach(TestBackend::close);
         secure.close();
         misbehaving.close();
         closeHandshakes();

@@ -45,6 +45,8 @@ final class StormPlan {
         SENDING(Event.CANCEL, Event.TIMEOUT, Event.ERROR, Event.COMPLETE),
         /** The request is sent and not answered. */
         AWAITING(Event.CANCEL, Event.TIMEOUT, Event.ERROR, Event.COMPLETE),
+        /** The call is sent to two instances, which do the same at the same moment. */
+        HEDGED(Event.CANCEL, Event.TIMEOUT, Event.ERROR, Event.COMPLETE),
         /** The backoff before the second attempt: no backend is asked, so none can fail or answer. */
         RETRYING(Event.CANCEL, Event.TIMEOUT),
         /** Half of the answer has arrived. */
@@ -180,7 +182,11 @@ final class StormPlan {
 
     /** The backend of the exchange. */
     String backend() {
-        return phase == Phase.CONNECTING ? Storm.SECURE : Storm.PLAIN;
+        return switch (phase) {
+            case CONNECTING -> Storm.SECURE;
+            case HEDGED -> Storm.HEDGED;
+            default -> Storm.PLAIN;
+        };
     }
 
     /** The path of the exchange in the access log. */
@@ -192,6 +198,7 @@ final class StormPlan {
         return switch (phase) {
             case CONNECTING -> Storm.SECURE;
             case RETRYING -> Storm.RETRIED;
+            case HEDGED -> Storm.HEDGED;
             default -> Storm.PLAIN;
         };
     }

@@ -9,6 +9,9 @@ import io.weir.drain.Drain;
 import io.weir.engine.Backend;
 import io.weir.engine.BackendObserver;
 import io.weir.health.Health;
+import io.weir.hedge.HedgeDelay;
+import io.weir.hedge.HedgePolicy;
+import io.weir.hedge.HedgeProperties;
 import io.weir.instance.Instance;
 import io.weir.instance.Instances;
 import io.weir.limit.LimitInForce;
@@ -45,6 +48,9 @@ import tools.jackson.databind.node.ObjectNode;
 
 class WeirEndpointTest {
 
+    private static final HedgePolicy HEDGE =
+            HedgePolicy.of(new HedgeProperties(HedgeDelay.of(Duration.ofMillis(80)), true), null);
+
     /** A gateway with one backend, a route through each door, and a route without a backend. */
     record OneBackend(Backend orders, OperatorSwitches switches) implements Gateway {
 
@@ -68,9 +74,10 @@ class WeirEndpointTest {
         @Override
         public Collection<RouteView> routes() {
             return List.of(
-                    new RouteView("orders-route", "orders", "compiled", null, rateLimiter, List.of()),
-                    new RouteView("odd-route", "orders", "general", "filter: Retry is not compiled", null, List.of()),
-                    new RouteView("plain-route", null, "general", "uri: not backend://", null, List.of()));
+                    new RouteView("orders-route", "orders", "compiled", null, rateLimiter, HEDGE, List.of()),
+                    new RouteView(
+                            "odd-route", "orders", "general", "filter: Retry is not compiled", null, null, List.of()),
+                    new RouteView("plain-route", null, "general", "uri: not backend://", null, null, List.of()));
         }
     }
 
@@ -145,7 +152,7 @@ class WeirEndpointTest {
                                   "law": {"arrivalRate": 100.0, "serviceMs": 20.0, "waitingMs": 0.0,
                                     "activeCalls": 2.0, "waitingCalls": 0.0, "waitingShare": 0.0,
                                     "uncongestedMs": 20.0, "limit": 2, "suggestedLimit": 5, "retired": 3000},
-                                  "retryBudget": 0,
+                                  "retryBudget": 0, "hedges": {},
                                   "dryRun": null,
                                   "instances": null, "check": null, "openRoutes": null, "changes": []
                                 }"""));
@@ -232,11 +239,12 @@ class WeirEndpointTest {
                                 [
                                   {"id": "orders-route", "backend": "orders", "door": "compiled", "why": null,
                                     "rateLimit": {"key": "route", "permits": 60, "periodSeconds": 60.0, "burst": 10,
-                                      "enforced": true, "keys": 0, "maxKeys": 5000, "forgottenKeys": 0}},
+                                      "enforced": true, "keys": 0, "maxKeys": 5000, "forgottenKeys": 0},
+                                    "hedge": {"afterMs": 80.0, "enforced": true}},
                                   {"id": "odd-route", "backend": "orders", "door": "general",
-                                    "why": "filter: Retry is not compiled", "rateLimit": null},
+                                    "why": "filter: Retry is not compiled", "rateLimit": null, "hedge": null},
                                   {"id": "plain-route", "backend": null, "door": "general",
-                                    "why": "uri: not backend://", "rateLimit": null}
+                                    "why": "uri: not backend://", "rateLimit": null, "hedge": null}
                                 ]"""));
     }
 

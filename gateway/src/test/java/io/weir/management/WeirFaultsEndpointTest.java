@@ -48,8 +48,8 @@ class WeirFaultsEndpointTest {
         @Override
         public Collection<RouteView> routes() {
             return List.of(
-                    new RouteView("orders-route", "orders", "compiled", null, null, List.of()),
-                    new RouteView("plain-route", null, "general", "uri: not backend://", null, List.of()));
+                    new RouteView("orders-route", "orders", "compiled", null, null, null, List.of()),
+                    new RouteView("plain-route", null, "general", "uri: not backend://", null, null, List.of()));
         }
 
         @Override

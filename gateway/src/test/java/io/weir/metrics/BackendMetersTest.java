@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.weir.hedge.HedgeResult;
 import io.weir.instance.AddressSource;
 import io.weir.instance.InstanceAddress;
 import io.weir.instance.PolledAddresses;
@@ -18,6 +19,7 @@ import java.net.URI;
 import java.net.UnknownHostException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
@@ -100,6 +102,17 @@ class BackendMetersTest {
 
         assertThat(value(BackendMeter.RETRIES, "verdict", "allowed")).isEqualTo(1);
         assertThat(value(BackendMeter.RETRIES, "verdict", "denied")).isEqualTo(2);
+    }
+
+    @Test
+    void countsHedgesByResult() {
+        meters.hedged(HedgeResult.STARTED);
+        meters.hedged(HedgeResult.WON);
+        meters.hedged(HedgeResult.STARTED);
+        meters.hedged(HedgeResult.NO_PERMIT);
+
+        assertThat(value(BackendMeter.HEDGES, "result", "started")).isEqualTo(2);
+        assertThat(meters.hedges()).isEqualTo(Map.of("started", 2L, "won", 1L, "no-permit", 1L));
     }
 
     @Test

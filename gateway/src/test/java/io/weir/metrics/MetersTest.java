@@ -15,6 +15,7 @@ import io.weir.engine.ExchangeOutcomes;
 import io.weir.engine.MoveReason;
 import io.weir.engine.Route;
 import io.weir.faults.FaultType;
+import io.weir.hedge.HedgeResult;
 import io.weir.instance.Violations;
 import io.weir.lastgood.LastGoodMemoryProperties;
 import io.weir.lastgood.LastGoodStore;
@@ -103,6 +104,7 @@ class MetersTest {
         Stream.of(MoveReason.values()).forEach(reason -> words.add(reason.word()));
         Stream.of(CapacitySignal.Ignored.values()).forEach(reason -> words.add(reason.word()));
         words.add("disproved");
+        Stream.of(HedgeResult.values()).forEach(result -> words.add(result.word()));
         Stream.of(AuthorizationResult.values()).forEach(result -> words.add(result.word()));
         words.addAll(InstanceMeters.STATES);
         words.addAll(Set.of("orders-1:80", "orders-2:80", "answered"));
@@ -214,6 +216,7 @@ class MetersTest {
             backend.wouldRefuse(Reason.BULKHEAD_FULL);
             backend.retried(true);
             backend.attempted(true);
+            backend.hedged(HedgeResult.WON);
             backend.dispatched(Priority.NORMAL, 1, 1);
             backend.served(1);
             return registry.scrape();

@@ -11,6 +11,7 @@ import io.weir.engine.RouteObserver;
 import io.weir.fallback.Fallback;
 import io.weir.health.ProbeMode;
 import io.weir.health.RouteHealth;
+import io.weir.hedge.HedgePolicy;
 import io.weir.lastgood.LastGood;
 import io.weir.limit.GuaranteedShare;
 import io.weir.limit.OverdueCalls;
@@ -35,6 +36,7 @@ public final class TestRoute {
     private @Nullable QueueingBulkhead limit;
     private @Nullable CallsPerKey callsPerKey;
     private @Nullable RetryPolicy retry;
+    private @Nullable HedgePolicy hedge;
     private @Nullable Fallback fallback;
     private @Nullable Backend fallbackBackend;
     private OverdueCalls overdue = new OverdueCalls();
@@ -93,6 +95,12 @@ public final class TestRoute {
     /** The conditions of a retry. */
     public TestRoute retry(@Nullable RetryPolicy policy) {
         retry = policy;
+        return this;
+    }
+
+    /** The conditions of a second attempt beside the first one. */
+    public TestRoute hedge(@Nullable HedgePolicy policy) {
+        hedge = policy;
         return this;
     }
 
@@ -166,6 +174,7 @@ public final class TestRoute {
                 limit,
                 callsPerKey,
                 retry,
+                hedge,
                 fallback,
                 fallbackBackend,
                 observer,

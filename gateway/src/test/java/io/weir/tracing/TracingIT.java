@@ -15,12 +15,14 @@ import io.weir.testing.TestCaller;
 import io.weir.testing.TestGateway;
 import io.weir.testing.UnwillingPort;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -34,6 +36,7 @@ class TracingIT {
 
     private static TestCollector collector;
     private static TestBackend backend;
+    private static TestBackend other;
     private static UnwillingPort refusing;
     private static TestGateway gateway;
 
@@ -46,6 +49,7 @@ class TracingIT {
     static void start() throws IOException {
         collector = TestCollector.start();
         backend = TestBackend.healthy();
+        other = TestBackend.healthy();
         refusing = UnwillingPort.refusing();
         gateway = TestGateway.setup()
                 .weir("tracing: { enabled: true, endpoint: \"" + collector.endpoint()
@@ -66,6 +70,12 @@ class TracingIT {
                 .backend("refusing", refusing.uri(), "retry-budget: { share: 0, floor: 0 }")
                 .route("orders", "orders")
                 .route("retried", "orders", "retry: { max-attempts: 2, backoff: 0s, statuses: [503] }")
+                .instances(
+                        "both",
+                        List.of(backend.uri(), other.uri()),
+                        "deadline: 60s",
+                        "retry-budget: { share: 100, floor: 1000 }")
+                .route("hedged", "both", "hedge: { after: 20ms }")
                 .route("hasty", "hasty")
                 .route("single", "single")
                 .route("impatient", "impatient")
@@ -94,6 +104,7 @@ class TracingIT {
     static void stop() {
         gateway.close();
         backend.close();
+        other.close();
         refusing.close();
         collector.close();
     }
@@ -227,6 +238,40 @@ class TracingIT {
         assertThat(attributes(attempts.get(1)))
                 .contains(entry("http.response.status_code", 200L), entry("http.request.resend_count", 1L));
         assertThat(attempts.get(1).getStatus().getCode()).isEqualTo(StatusCode.STATUS_CODE_UNSET);
+    }
+
+    /** The cancelled attempt has no outcome, and the winner's is not taken for its own. */
+    @Door.Each
+    void hasASpanForEachOfTwoAttemptsAtOnce(Door door) throws Exception {
+        String path = door.path("hedged", "both");
+        AtomicInteger asked = new AtomicInteger();
+        TestBackend.Behaviour firstHangs = (request, conversation) -> {
+            if (asked.getAndIncrement() == 0) {
+                // Until the gateway closes the connection.
+                conversation.in().transferTo(OutputStream.nullOutputStream());
+            } else {
+                conversation.answer(200, "second");
+            }
+        };
+        backend.behave(firstHangs);
+        other.behave(firstHangs);
+
+        assertThat(ask(path).status()).isEqualTo(200);
+        Span server = collector.server(path);
+        assertThat(attributes(server)).contains(entry("weir.attempts", 2L), entry("weir.outcome", "2xx"));
+        List<Span> attempts = collector.below(server);
+        assertThat(attempts).hasSize(2);
+        Span late = attempts.stream()
+                .filter(attempt -> !attributes(attempt).containsKey("http.request.resend_count"))
+                .findFirst()
+                .orElseThrow();
+        Span hedge =
+                attempts.stream().filter(attempt -> attempt != late).findFirst().orElseThrow();
+        assertThat(attributes(late)).doesNotContainKey("http.response.status_code");
+        assertThat(late.getStatus().getCode()).isEqualTo(StatusCode.STATUS_CODE_UNSET);
+        assertThat(attributes(hedge)).contains(entry("http.response.status_code", 200L));
+        assertThat(hedge.getStartTimeUnixNano()).isGreaterThan(late.getStartTimeUnixNano());
+        assertThat(late.getEndTimeUnixNano()).isLessThanOrEqualTo(hedge.getEndTimeUnixNano());
     }
 
     @Door.Each

@@ -325,6 +325,7 @@ final class ConsistencyCheck {
         Section<RetryProperties> retry = route.in(RouteProperties::retry);
         atMost(retry.explicit(RetryProperties::attemptTimeout), deadline, DEADLINE);
         atMost(retry.explicit(RetryProperties::backoff), deadline, DEADLINE);
+        new HedgesCheck(problems).check(route, backend, name, deadline);
         route.in(RouteProperties::rateLimit)
                 .explicit(RateLimitProperties::shared)
                 .filter(shared -> Boolean.TRUE.equals(shared.value())

@@ -1,5 +1,6 @@
 package io.weir.config.check;
 
+import io.weir.hedge.HedgeDelay;
 import io.weir.limit.DurationOrAuto;
 import io.weir.limit.IntOrAuto;
 import jakarta.validation.Constraint;
@@ -90,6 +91,9 @@ public record ExpectedValue(String type, String range, List<String> choices) {
         }
         if (type == DurationOrAuto.class) {
             return "a duration or auto";
+        }
+        if (type == HedgeDelay.class) {
+            return "a duration or p95";
         }
         if (type == float.class || type == double.class) {
             return "a number";

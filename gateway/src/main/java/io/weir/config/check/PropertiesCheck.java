@@ -8,6 +8,7 @@ import io.weir.config.check.PropertySchema.Property;
 import io.weir.config.check.PropertySchema.ValueSchema;
 import io.weir.config.check.RawTree.Setting;
 import io.weir.config.check.ValidValues.Entry;
+import io.weir.hedge.HedgeDelay;
 import io.weir.limit.DurationOrAuto;
 import jakarta.validation.Validator;
 import java.net.URI;
@@ -351,7 +352,7 @@ final class PropertiesCheck {
     }
 
     private static boolean isDurationWithoutUnit(ValueSchema value, String text) {
-        return (value.type() == Duration.class || value.type() == DurationOrAuto.class)
+        return Set.of(Duration.class, DurationOrAuto.class, HedgeDelay.class).contains(value.type())
                 && WITHOUT_UNIT.matcher(text.strip()).matches();
     }
 

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.weir.config.WeirProperties;
 import io.weir.config.check.ConfigurationMetadata.Documented;
+import io.weir.hedge.HedgeDelay;
 import io.weir.limit.DurationOrAuto;
 import io.weir.limit.IntOrAuto;
 import java.net.URI;
@@ -152,6 +153,8 @@ final class JsonSchema {
             bounds(types(schema, "integer", "^([0-9]+|auto)$"), expectation.range());
         } else if (type == DurationOrAuto.class) {
             types(schema, "integer", DURATION + "|^auto$").put("maximum", 0);
+        } else if (type == HedgeDelay.class) {
+            types(schema, "integer", DURATION + "|^p95$").put("maximum", 0);
         } else if (type == float.class || type == double.class) {
             bounds(types(schema, "number", "^[0-9.]+$"), expectation.range());
         } else if (type == Duration.class) {

@@ -99,6 +99,8 @@ class ShippedConfigurationTest {
                 .replace("trusted-proxies: []", "trusted-proxies: [ 10.0.0.0/24 ]")
                 .replace("allowed-origins: []", "allowed-origins: [ https://shop.example ]")
                 .replace("policy: least-latency", "policy: hash")
+                // A hedge needs a name, which can have several addresses.
+                .replace("uri: http://127.0.0.1:9001", "uri: http://localhost:9001")
                 // Empty lists are refused where nobody could be meant.
                 .replace(" allow: []", " allow: [ 10.0.0.0/8 ]")
                 .replace(" audiences: []", " audiences: [ weir ]")
