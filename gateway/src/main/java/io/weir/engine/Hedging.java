@@ -123,7 +123,7 @@ final class Hedging implements ExchangePhase {
 
     private @Nullable HedgeResult start(Attempt waiting, long now) {
         Backend backend = waiting.backend;
-        if (!backend.retryBudget().tryWithdraw(now)) {
+        if (!backend.retryBudget().tryWithdraw(CallerHash.of(exchange.record()), now)) {
             return HedgeResult.BUDGET;
         }
         // As a retry: of the next lower class, and without a deposit in the budget.

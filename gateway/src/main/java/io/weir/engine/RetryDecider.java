@@ -5,7 +5,6 @@ import io.weir.engine.Decision.Refuse;
 import io.weir.engine.Decision.Retry;
 import io.weir.outcome.Reason;
 import io.weir.retry.PushbackField;
-import io.weir.retry.RetryBudget;
 import io.weir.retry.RetryPolicy;
 import org.jspecify.annotations.Nullable;
 
@@ -88,7 +87,7 @@ final class RetryDecider {
         if ((attempt.exchange.record().attempts() > 1 && !hasAnotherInstance(attempt, now))
                 || attempt.exchange.timer().leftNanos(now) <= 0
                 || (!isLost && !attempt.withdraw())
-                || !attempt.backend.retryBudget().tryWithdraw(now)) {
+                || !tryWithdraw(attempt, now)) {
             return null;
         }
         attempt.backend.observer().retried(true);
@@ -104,7 +103,7 @@ final class RetryDecider {
                 || attempt.exchange.record().attempts() > MAX_GO_AWAYS
                 || attempt.exchange.timer().leftNanos(now) <= 0
                 || !attempt.withdraw()
-                || !attempt.backend.retryBudget().tryWithdraw(now)) {
+                || !tryWithdraw(attempt, now)) {
             return null;
         }
         attempt.backend.observer().retried(true);
@@ -119,18 +118,17 @@ final class RetryDecider {
         ExchangeContext exchange = attempt.exchange;
         Caller caller = exchange.record().caller();
         boolean isRepeatable = RetryPolicy.isRepeatable(caller.method(), caller.hasBody()) && !exchange.isStream();
-        RetryBudget budget = attempt.backend.retryBudget();
         if (attempt.isBesideAnother()
                 || attempt.evidence().isAnswered()
                 || attempt.evidence().isProbe()
                 || !hasAnotherInstance(attempt, now)
                 || exchange.timer().leftNanos(now) <= 0
-                || !budget.tryWithdraw(now)) {
+                || !tryWithdraw(attempt, now)) {
             return null;
         }
         // Last: an attempt that is withdrawn is never sent, so it must not go on waiting.
         if (!isRepeatable && !attempt.withdraw()) {
-            budget.giveBack();
+            attempt.backend.retryBudget().giveBack();
             return null;
         }
         attempt.backend.observer().retried(true);
@@ -156,8 +154,13 @@ final class RetryDecider {
             // The deadline would pass first: the caller gets the known result now.
             return false;
         }
-        boolean allowed = attempt.backend.retryBudget().tryWithdraw(now);
+        boolean allowed = tryWithdraw(attempt, now);
         attempt.backend.observer().retried(allowed);
         return allowed;
+    }
+
+    private static boolean tryWithdraw(Attempt attempt, long now) {
+        int caller = CallerHash.of(attempt.exchange.record());
+        return attempt.backend.retryBudget().tryWithdraw(caller, now);
     }
 }

@@ -8,7 +8,8 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
 
 /**
  * {@code weir.backends.<name>.retry-budget}: the retries that a backend may receive, over all its routes.
- * They include the second attempts of requests that were not sent, on routes without {@code retry}.
+ * They include the second attempts of requests that were not sent, on routes without {@code retry}. A caller
+ * who needs more retries than the others leaves them half of what is saved up.
  *
  * @param share retries as a share of the first attempts; percent; 0 to 100. At 20 a failing backend receives
  *     at most a fifth more load, not a multiple.

@@ -33,8 +33,20 @@
  * Finagle's {@code RetryBudget}: at 20 percent, a backend that fails every request receives a fifth more
  * load, not a multiple.
  *
+ * <p><b>One caller is not all of them.</b> A caller whose calls all fail, such as by a defect of its own,
+ * would use up the budget of the others. While the balance is below half of its cap, or the floor below half
+ * of a second's, a caller gets a retry only if it has had no more of them than the mean of the callers who
+ * needed one in the last half minute ({@link io.weir.retry.RecentRetries}, an exponential average over about
+ * a second). The retries are the same in number: what is kept is half of a burst, not a part of the rate.
+ * Callers are told apart as for evidence: by the tenant, else by the address, or the network of an IPv6
+ * address. A call without a retry costs nothing. Where nobody else needs retries, one caller has all of them.
+ * Measured over 5 minutes with a caller of 100 calls/s that all fail, and 100 others with 1 call/s and 1 %
+ * failures each: the others get 99 % of their retries, and 42 % without this rule ({@code
+ * RetrySharesTest}). Rejected: a balance for each caller, which must count each call; a fixed share for each
+ * caller, which leaves a part unused or takes all of it.
+ *
  * <p>Concurrency: the budget is one atomic long, a balance in millionths of a retry; beside it is one atomic
- * long for the floor.
+ * long for the floor, and one for each of 128 groups of callers.
  */
 @NullMarked
 package io.weir.retry;

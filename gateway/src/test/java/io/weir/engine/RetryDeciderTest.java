@@ -113,6 +113,23 @@ class RetryDeciderTest extends RetryDeciderTests {
         assertThat(counted).containsExactly(false);
     }
 
+    @Test
+    void leavesARetryToTheCallerWhoHasHadNone() {
+        retry503();
+        String greedy = fixture.caller.address;
+        afterStatus(503, NO_FIELDS);
+        afterStatus(503, NO_FIELDS);
+        fixture.caller.address = "192.0.2.9";
+        assertThat(afterStatus(503, NO_FIELDS)).as("of an empty budget").isNull();
+        budget.deposit();
+
+        fixture.caller.address = greedy;
+        assertThat(afterStatus(503, NO_FIELDS)).isNull();
+
+        fixture.caller.address = "192.0.2.9";
+        assertThat(afterStatus(503, NO_FIELDS)).isNotNull();
+    }
+
     /** The backend has answered, so it has received the request. */
     @ParameterizedTest
     @CsvSource({"GET, false, true", "PUT, false, true", "PUT, true, false", "POST, false, false", "PATCH, false, false"

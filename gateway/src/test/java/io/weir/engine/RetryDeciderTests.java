@@ -112,7 +112,7 @@ abstract class RetryDeciderTests {
     }
 
     void emptyBudget() {
-        while (budget.tryWithdraw(now)) {
+        while (budget.tryWithdraw(0, now)) {
             // Until it is empty.
         }
     }

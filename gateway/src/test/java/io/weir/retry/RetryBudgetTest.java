@@ -8,6 +8,7 @@ import org.junit.jupiter.api.Test;
 class RetryBudgetTest {
 
     private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
+    private static final int CALLER = 1;
 
     @Test
     void allowsTheShareOfFirstAttempts() {
@@ -25,7 +26,7 @@ class RetryBudgetTest {
         for (int i = 0; i < 2_499; i++) {
             budget.deposit();
         }
-        assertThat(budget.tryWithdraw(0)).isFalse();
+        assertThat(budget.tryWithdraw(CALLER, 0)).isFalse();
 
         budget.deposit();
 
@@ -45,8 +46,8 @@ class RetryBudgetTest {
     @Test
     void allowsARetryAgainThatWasGivenBack() {
         RetryBudget budget = new RetryBudget(new RetryBudgetProperties(0, 1), 0);
-        assertThat(budget.tryWithdraw(0)).isTrue();
-        assertThat(budget.tryWithdraw(0)).isFalse();
+        assertThat(budget.tryWithdraw(CALLER, 0)).isTrue();
+        assertThat(budget.tryWithdraw(CALLER, 0)).isFalse();
 
         budget.giveBack();
 
@@ -67,7 +68,7 @@ class RetryBudgetTest {
         RetryBudget budget = new RetryBudget(new RetryBudgetProperties(0, 0), 0);
         budget.deposit();
 
-        assertThat(budget.tryWithdraw(SECOND)).isFalse();
+        assertThat(budget.tryWithdraw(CALLER, SECOND)).isFalse();
     }
 
     @Test
@@ -83,7 +84,7 @@ class RetryBudgetTest {
     private static int withdrawals(RetryBudget budget, int tries, long now) {
         int allowed = 0;
         for (int i = 0; i < tries; i++) {
-            if (budget.tryWithdraw(now)) {
+            if (budget.tryWithdraw(CALLER, now)) {
                 allowed++;
             }
         }
