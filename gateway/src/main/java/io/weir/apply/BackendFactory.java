@@ -1,5 +1,7 @@
 package io.weir.apply;
 
+import io.weir.capacity.AgentProperties;
+import io.weir.capacity.CapacitySignalProperties;
 import io.weir.config.BackendProperties;
 import io.weir.engine.Backend;
 import io.weir.engine.BackendSettings;
@@ -34,6 +36,7 @@ import io.weir.retry.RetryBudget;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
@@ -279,26 +282,34 @@ public final class BackendFactory {
         };
     }
 
-    /** The health checks of a backend: those of its predecessor, if they are the same. */
+    /** The health checks and agents of a backend: those of its predecessor, if they are the same. */
     private @Nullable HealthChecker checker(
             String name, Instances instances, BackendProperties properties, @Nullable ManagedBackend before) {
         HealthCheckProperties check = properties.healthCheck();
-        if (check == null) {
+        AgentProperties agent = agent(properties);
+        if (check == null && agent == null) {
             return null;
         }
         HealthChecker existing = before == null ? null : before.checker();
         if (before != null
                 && instances == before.instances()
-                && check.equals(before.properties().healthCheck())) {
+                && Objects.equals(check, before.properties().healthCheck())
+                && Objects.equals(agent, agent(before.properties()))) {
             return existing;
         }
         return new HealthChecker(
                 name,
                 instances.all(),
                 check,
+                agent,
                 existing == null ? pools.nextLoop() : existing.loop(),
                 nanoClock,
                 random,
                 faults);
+    }
+
+    private static @Nullable AgentProperties agent(BackendProperties properties) {
+        CapacitySignalProperties signal = properties.capacitySignal();
+        return signal == null ? null : signal.agent();
     }
 }

@@ -22,7 +22,11 @@ public final class CapacitySignal {
         /** The instance has stated 0 for too long. */
         ZERO,
         /** It differs from the one in force by a factor of 100 or more, or is a utilisation from 100 on. */
-        JUMP;
+        JUMP,
+        /** A line of an agent has a word that is not known. */
+        AGENT_WORD,
+        /** An agent gave no line. */
+        AGENT_SILENT;
 
         /** The word in metrics, such as {@code not-a-number}. */
         public String word() {

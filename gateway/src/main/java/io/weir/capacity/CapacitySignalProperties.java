@@ -1,6 +1,9 @@
 package io.weir.capacity;
 
+import jakarta.validation.Valid;
 import jakarta.validation.constraints.Pattern;
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.context.properties.NestedConfigurationProperty;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 
 /**
@@ -17,8 +20,11 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *     counted. Of a load report, the {@code application_utilization}, or else the {@code cpu_utilization},
  *     lowers the limit where it is above 1, and never raises it above the one that {@code auto} has found.
  *     Callers do not see the field.
+ * @param agent the agents of the instances; default: none.
  */
 public record CapacitySignalProperties(
         @DefaultValue("weir-capacity")
         @Pattern(regexp = "[!#$%&'*+.^_`|~0-9A-Za-z-]+", message = "the name of a header field")
-        String header) {}
+        String header,
+
+        @Nullable @Valid @NestedConfigurationProperty AgentProperties agent) {}

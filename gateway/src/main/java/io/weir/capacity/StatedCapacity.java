@@ -5,6 +5,7 @@ import io.netty.util.AsciiString;
 import io.weir.capacity.CapacitySignal.Ignored;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -12,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * instance.
  */
 // Concurrency: `last` is the only atomic. Any thread reads an answer. An answer that repeats the number
-// writes at most once in REPEAT_NANOS.
+// writes at most once in REPEAT_NANOS. One thread at a time writes `agent`.
 public final class StatedCapacity {
 
     /** The instance states nothing. */
@@ -25,9 +26,12 @@ public final class StatedCapacity {
     private static final int JUMP_FACTOR = 100;
     private static final int MOST = 1_000_000;
     private static final int DECIMAL = 10;
+    private static final Pattern WORDS = Pattern.compile("[ \\t,]+");
+    private static final String MAXCONN = "maxconn:";
 
     private final CapacitySignal signal;
     private final AtomicReference<@Nullable Statement> last = new AtomicReference<>();
+    private volatile AgentReport agent = AgentReport.NONE;
 
     /**
      * The last statement that was believed.
@@ -88,6 +92,54 @@ public final class StatedCapacity {
         if (isChanged) {
             signal.changed();
         }
+    }
+
+    /** What the instance's agent has said; nothing where none is configured. */
+    public AgentReport agent() {
+        return agent;
+    }
+
+    /** The part of its weight that the instance has, as its agent has said; percent, 1 or more. */
+    public int percent() {
+        return Math.max(1, agent.percent());
+    }
+
+    /**
+     * The agent has said a line: words between blanks, tabs and commas, up to a {@code #}. Words that are not
+     * known are ignored, and the line is counted.
+     */
+    public void heard(String line, long now) {
+        AgentReport report = agent.heard(now);
+        boolean isKnown = true;
+        int comment = line.indexOf('#');
+        for (String word : WORDS.split(comment < 0 ? line : line.substring(0, comment), -1)) {
+            if (word.regionMatches(true, 0, MAXCONN, 0, MAXCONN.length())) {
+                if (stated(number(word.substring(MAXCONN.length())), now)) {
+                    signal.changed();
+                }
+            } else if (!word.isEmpty()) {
+                AgentReport next = report.with(word);
+                isKnown &= next != null;
+                report = next == null ? report : next;
+            }
+        }
+        agent = report;
+        if (!isKnown) {
+            signal.ignore(Ignored.AGENT_WORD);
+        }
+    }
+
+    /** The agent has said nothing, or could not be asked. */
+    public void notHeard(long now) {
+        agent = agent.silent(now);
+        signal.ignore(Ignored.AGENT_SILENT);
+    }
+
+    /** No agent is configured any more. Returns whether the weight changes. */
+    public boolean forgetAgent() {
+        boolean isLighter = agent.percent() < AgentReport.NONE.percent();
+        agent = AgentReport.NONE;
+        return isLighter;
     }
 
     /** Returns whether this changes the number in force. */
@@ -183,7 +235,7 @@ public final class StatedCapacity {
     }
 
     /** The number; {@link #NONE}: the text is none from 0 to {@value #MOST}. */
-    private static int number(String text) {
+    static int number(String text) {
         int length = text.length();
         if (length == 0 || length > DECIMAL) {
             return NONE;

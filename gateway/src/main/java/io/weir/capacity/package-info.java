@@ -19,6 +19,18 @@
  * It is no floor: a processor that is idle says nothing about what the backend waits for. Several gateways
  * lower their limits alike.
  *
+ * <p><b>An agent</b> beside an instance is asked at an interval, off the path of the calls ({@code
+ * io.weir.probe.AgentCheck}). Its line has the words of HAProxy's {@code agent-check}. {@code maxconn:30} is
+ * a number like that of the field. {@code 75%} is a part of the instance's weight in the choice: agents that
+ * all state little change nothing, where a part of the capacity would lower the limit of a backend that is
+ * merely busy. {@code drain}, {@code maint} and 0 %, and {@code down}, {@code stopped} and {@code fail}, take
+ * the instance out like a failed health check, until {@code ready}, a percentage, or {@code up}. Like a check
+ * they never take out the last instance ({@link io.weir.health.HealthChecks}): a script that is wrong at
+ * every instance must not end the service, and calls show by themselves that it has ended. A word that is no
+ * longer said stays ({@link io.weir.capacity.AgentReport}), and an agent that is gone takes nothing back.
+ * HAProxy waits for it for ever. Here its words end after a minute: an instance that is out because of a dead
+ * script costs more than one that is tried a minute too early, since its breaker judges the calls.
+ *
  * <p><b>What is not believed</b> is counted, and the last good number counts until its ten seconds have
  * passed:
  *
@@ -30,6 +42,7 @@
  *       more, and it counts;
  *   <li>a 0 for longer than ten seconds. Until then the limit is its smallest one: an instance that has no
  *       room for a moment may say so, and one that never has is mistaken;
+ *   <li>a word of an agent that is not known; the other words of its line count;
  *   <li>a number under which most calls time out or are shed: see {@code io.weir.limit.StatedLimit}.
  * </ul>
  *

@@ -62,4 +62,12 @@ final class CheckVerdict {
             }
         }
     }
+
+    /** The instance has another weight: its peers divide the calls anew. */
+    void weightChanged() {
+        HealthGroup peers = machine.membership().peers();
+        if (peers != null) {
+            peers.changed(null);
+        }
+    }
 }

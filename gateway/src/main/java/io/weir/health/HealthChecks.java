@@ -2,6 +2,8 @@ package io.weir.health;
 
 import java.util.List;
 import java.util.Locale;
+import java.util.Objects;
+import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -24,6 +26,9 @@ import org.slf4j.LoggerFactory;
  *   <li>A check without an answer is no evidence if the instance has answered a call meanwhile: it is busy,
  *       and not down.
  * </ul>
+ *
+ * <p><b>Agents.</b> The agent of an instance ({@code capacity-signal.agent}) may keep it out, too, without a
+ * threshold. Neither a passed check nor the agent alone brings an instance back that the other one keeps out.
  *
  * <p><b>Ignored.</b> If every instance that calls could go to fails its check, the checks are ignored: then
  * more probably the health path is broken, or the gateway's network. Instances that a check had taken out
@@ -56,12 +61,14 @@ public final class HealthChecks {
      * @param isIgnored whether a failing check has no effect, since no instance in use passes
      * @param failures checks that have failed in a row
      * @param lastFailure the last failure since the verdict began; null: none
+     * @param agent the word by which the instance's agent keeps it out; null: it does not
      */
     public record Status(
             Verdict verdict,
             boolean isIgnored,
             int failures,
-            @Nullable String lastFailure) {}
+            @Nullable String lastFailure,
+            @Nullable String agent) {}
 
     private static final Logger log = LoggerFactory.getLogger(HealthChecks.class);
 
@@ -73,6 +80,7 @@ public final class HealthChecks {
         private int failures;
         private boolean isSilent;
         private @Nullable String lastFailure;
+        private @Nullable String agentWord;
 
         Check(Health health) {
             this.health = health;
@@ -85,12 +93,19 @@ public final class HealthChecks {
         }
 
         boolean fails() {
-            return verdict == Verdict.FAILING;
+            return verdict == Verdict.FAILING || agentWord != null;
+        }
+
+        @Nullable
+        String why() {
+            return agentWord == null ? lastFailure : "its agent says " + agentWord;
         }
     }
 
     private final String backend;
-    private final HealthCheckProperties properties;
+    /** Null: only agents judge. */
+    private final @Nullable HealthCheckProperties properties;
+
     private final List<Check> checks;
     private boolean isIgnored;
 
@@ -99,22 +114,47 @@ public final class HealthChecks {
      *
      * @param backend the backend's name
      * @param instances the healths of its instances
+     * @param properties the health check; null: there is none, and the agents alone judge
      */
-    public HealthChecks(String backend, List<Health> instances, HealthCheckProperties properties) {
+    public HealthChecks(String backend, List<Health> instances, @Nullable HealthCheckProperties properties) {
         this.backend = backend;
         this.properties = properties;
         this.checks = instances.stream().map(Check::new).toList();
     }
 
-    /** Takes over the verdicts of the previous configuration's checks about the same instances. */
-    public void takeOver() {
-        for (Check check : checks) {
+    /**
+     * Takes over the verdicts of the previous configuration's checks about the same instances.
+     *
+     * @param agentWords the word by which the agent of the instance with this index keeps it out; null: it
+     *     does not
+     */
+    public void takeOver(IntFunction<@Nullable String> agentWords) {
+        for (int i = 0; i < checks.size(); i++) {
+            Check check = checks.get(i);
             Status before = check.health.check();
+            check.agentWord = agentWords.apply(i);
             if (before != null) {
-                check.takeOver(before);
                 isIgnored |= before.isIgnored;
+                if (properties != null) {
+                    check.takeOver(before);
+                }
             }
         }
+    }
+
+    /**
+     * The instance's agent has said a line, or none.
+     *
+     * @param outWord the word by which it keeps the instance out; null: it does not
+     */
+    public void agentSays(int index, @Nullable String outWord, long now) {
+        checks.get(index).agentWord = outWord;
+        apply(now);
+    }
+
+    /** The instance has another weight. */
+    public void weightChanged(int index) {
+        checks.get(index).health.verdict().weightChanged();
     }
 
     /** The instance has passed a check. */
@@ -122,7 +162,7 @@ public final class HealthChecks {
         Check check = checks.get(index);
         check.failures = 0;
         check.passes++;
-        if (!check.fails() || check.passes >= properties.healthyThreshold()) {
+        if (!check.fails() || check.passes >= checked().healthyThreshold()) {
             check.verdict = Verdict.PASSING;
             check.lastFailure = null;
         }
@@ -156,10 +196,14 @@ public final class HealthChecks {
         check.failures++;
         check.isSilent = isSilent;
         check.lastFailure = why;
-        if (check.failures >= properties.unhealthyThreshold()) {
+        if (check.failures >= checked().unhealthyThreshold()) {
             check.verdict = Verdict.FAILING;
         }
         apply(now);
+    }
+
+    private HealthCheckProperties checked() {
+        return Objects.requireNonNull(properties);
     }
 
     private void apply(long now) {
@@ -170,11 +214,11 @@ public final class HealthChecks {
             log.warn(
                     "Health checks of backend {} are ignored: they fail at every instance that calls could go to ({})",
                     backend,
-                    failing.lastFailure);
+                    failing.why());
         } else if (isIgnored && (failing == null || isAnyGood)) {
             isIgnored = false;
             log.warn("Health checks of backend {} count again", backend);
-            checks.stream().filter(Check::fails).forEach(check -> {
+            checks.stream().filter(check -> check.verdict == Verdict.FAILING).forEach(check -> {
                 check.verdict = Verdict.UNKNOWN;
                 check.failures = 0;
             });
@@ -184,20 +228,33 @@ public final class HealthChecks {
 
     private void apply(Check check, long now) {
         Health health = check.health;
+        boolean isIgnoredHere = isIgnored && check.fails();
         health.verdict()
-                .status(new Status(check.verdict, isIgnored && check.fails(), check.failures, check.lastFailure));
-        if (check.verdict == Verdict.PASSING) {
+                .status(
+                        properties == null && check.agentWord == null
+                                ? null
+                                : new Status(
+                                        check.verdict,
+                                        isIgnoredHere,
+                                        check.failures,
+                                        check.lastFailure,
+                                        check.agentWord));
+        if (check.fails() && !isIgnored) {
+            if (!health.isHeldByCheck()) {
+                health.verdict().failed(cause(check), check.isSilent && check.verdict == Verdict.FAILING, now);
+            }
+        } else if (!check.fails() && (check.verdict == Verdict.PASSING || properties == null)) {
             health.verdict().passed(now);
-        } else if (!check.fails() || isIgnored) {
+        } else {
             health.verdict().ignored(now);
-        } else if (!health.isHeldByCheck()) {
-            health.verdict()
-                    .failed(
-                            "its health check fails: %s %s, %d times in a row"
-                                    .formatted(properties.request(), check.lastFailure, check.failures),
-                            check.isSilent,
-                            now);
         }
+    }
+
+    private String cause(Check check) {
+        return check.verdict == Verdict.FAILING
+                ? "its health check fails: %s %s, %d times in a row"
+                        .formatted(checked().request(), check.lastFailure, check.failures)
+                : String.valueOf(check.why());
     }
 
     /** Ends the effect of all checks for good. */

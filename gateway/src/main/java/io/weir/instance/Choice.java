@@ -46,6 +46,9 @@ final class Choice<C extends Choice.Candidate> {
     /** An instance, as far as the choice depends on it. */
     interface Candidate {
 
+        /** The hundredths of a weight of 1. */
+        int HUNDREDTHS = 100;
+
         /** The same object for each candidate that stands for the same instance. */
         default Object identity() {
             return this;
@@ -53,6 +56,11 @@ final class Choice<C extends Choice.Candidate> {
 
         /** Its share of the traffic relative to the other weights; 1 or more. */
         int weight();
+
+        /** Its weight in hundredths, of which its agent may take a part. */
+        default int share() {
+            return weight() * HUNDREDTHS;
+        }
 
         /** Calls and streams under way. */
         int inFlight();
@@ -98,11 +106,11 @@ final class Choice<C extends Choice.Candidate> {
     private static final int RANDOM_STEPS = 1 << 20;
 
     private final List<C> candidates;
-    /** The sums of the weights up to each candidate; the last one is the sum of all. */
+    /** The sums of the shares up to each candidate; the last one is the sum of all. */
     private final int[] sums;
 
     private final boolean isWeighted;
-    private final double meanWeight;
+    private final double meanShare;
     private final IntUnaryOperator random;
     private final long slowStartNanos;
     /** The moment at which the last slow start ends. */
@@ -134,12 +142,12 @@ final class Choice<C extends Choice.Candidate> {
         int sum = 0;
         boolean differ = false;
         for (int i = 0; i < sums.length; i++) {
-            sum += candidates.get(i).weight();
+            sum += candidates.get(i).share();
             sums[i] = sum;
-            differ |= candidates.get(i).weight() != candidates.getFirst().weight();
+            differ |= candidates.get(i).share() != candidates.getFirst().share();
         }
         this.isWeighted = differ;
-        this.meanWeight = sums.length == 0 ? 1 : (double) sum / sums.length;
+        this.meanShare = sums.length == 0 ? 1 : (double) sum / sums.length;
     }
 
     /** The instances that are in. */
@@ -147,13 +155,13 @@ final class Choice<C extends Choice.Candidate> {
         return candidates;
     }
 
-    /** Whether the weights differ. */
+    /** Whether the shares differ. */
     boolean isWeighted() {
         return isWeighted;
     }
 
-    /** The sum of the weights. */
-    int weightSum() {
+    /** The sum of the shares. */
+    int shareSum() {
         return sums.length == 0 ? 0 : sums[sums.length - 1];
     }
 
@@ -301,7 +309,7 @@ final class Choice<C extends Choice.Candidate> {
     }
 
     private double callsByWeight(C candidate, long now, boolean isSlowStart) {
-        double calls = candidate.inFlight() * meanWeight / candidate.weight();
+        double calls = isWeighted ? candidate.inFlight() * meanShare / candidate.share() : candidate.inFlight();
         return isSlowStart ? calls / slowStartFactor(candidate, now) : calls;
     }
 
@@ -309,7 +317,7 @@ final class Choice<C extends Choice.Candidate> {
         if (!isWeighted) {
             return random.applyAsInt(sums.length);
         }
-        return indexAt(random.applyAsInt(weightSum()));
+        return indexAt(random.applyAsInt(shareSum()));
     }
 
     /** The index of the instance with this point of the sum of the weights. */

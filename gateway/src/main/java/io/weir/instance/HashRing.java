@@ -120,7 +120,7 @@ final class HashRing<C extends Candidate> {
             if (candidate.isIn()
                     && !candidate.isFull()
                     && (tried == null || !tried.contains(candidate.identity()))
-                    && candidate.inFlight() < bound((double) calls * candidate.weight() / in.weightSum() * parts[owner])
+                    && candidate.inFlight() < bound((double) calls * candidate.share() / in.shareSum() * parts[owner])
                     && !isSlow(in, candidate, hash, now)) {
                 return candidate;
             }

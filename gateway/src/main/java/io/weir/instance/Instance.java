@@ -183,6 +183,11 @@ public final class Instance implements Choice.Candidate {
         return weight;
     }
 
+    @Override
+    public int share() {
+        return weight * capacity.percent();
+    }
+
     /** Whether it gets calls only while no other instance can take them. */
     public boolean isBackup() {
         return isBackup;

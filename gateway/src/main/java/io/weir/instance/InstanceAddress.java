@@ -81,7 +81,7 @@ public record InstanceAddress(
     }
 
     /** The socket address of connections. It has the name of the host, for SNI. */
-    InetSocketAddress socketAddress() {
+    public InetSocketAddress socketAddress() {
         int port = uri.getPort() != -1 ? uri.getPort() : isSecure() ? 443 : 80;
         InetAddress address = resolved;
         if (address == null) {

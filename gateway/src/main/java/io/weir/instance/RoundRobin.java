@@ -49,7 +49,7 @@ final class RoundRobin<C extends Candidate> {
 
     private int index(int turn) {
         return choice.isWeighted()
-                ? choice.indexAt((int) ((Integer.toUnsignedLong(turn * GOLDEN) * choice.weightSum()) >>> 32))
+                ? choice.indexAt((int) ((Integer.toUnsignedLong(turn * GOLDEN) * choice.shareSum()) >>> 32))
                 : Integer.remainderUnsigned(turn, candidates.size());
     }
 }

@@ -263,7 +263,7 @@ public record BackendView(
      *     start
      * @param breaker the instance's own circuit breaker; its state is {@code drained} while an operator has
      *     taken the instance out
-     * @param check the health check; null: none is configured
+     * @param check the health check; null: none is configured, and no agent keeps the instance out
      * @param pool the connections to the instance
      */
     public record InstanceView(
@@ -313,19 +313,25 @@ public record BackendView(
      * @param ignored whether a failing check has no effect, since it fails at every instance in use
      * @param failures checks that have failed in a row
      * @param lastFailure the last failure; null: none since the instance passes
+     * @param agent the word by which its agent keeps the instance out; null: it does not
      */
     public record CheckView(
             String verdict,
             boolean ignored,
             int failures,
-            @Nullable String lastFailure) {
+            @Nullable String lastFailure,
+            @Nullable String agent) {
 
         static @Nullable CheckView of(Health health) {
             HealthChecks.Status status = health.check();
             return status == null
                     ? null
                     : new CheckView(
-                            status.verdict().word(), status.isIgnored(), status.failures(), status.lastFailure());
+                            status.verdict().word(),
+                            status.isIgnored(),
+                            status.failures(),
+                            status.lastFailure(),
+                            status.agent());
         }
     }
 

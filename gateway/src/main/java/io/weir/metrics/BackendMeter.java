@@ -97,8 +97,9 @@ public enum BackendMeter implements Meters {
     CAPACITY_IGNORED(
             counter("weir.capacity.ignored", "backend", "reason"),
             "Statements of the backend's capacity that were ignored, by reason: not-a-number, zero (for longer than ten"
-                    + " seconds), jump (a hundred times as much, or less), or disproved (most calls timed out or"
-                    + " were shed, so that lower limits of auto count for five minutes)."),
+                    + " seconds), jump (a hundred times as much, or less), agent-word (a line of an agent with an unknown"
+                    + " word), agent-silent (an agent gave no line), or disproved (most calls timed out or were shed,"
+                    + " so that lower limits of auto count for five minutes)."),
     /** Shows that all gateways together may exceed a limit of scope cluster. */
     PERMITS_FLOORED(
             gauge("weir.permits.floored", "backend"),

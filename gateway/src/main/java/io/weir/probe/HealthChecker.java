@@ -5,6 +5,7 @@ import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http.DefaultHttpHeaders;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpMethod;
+import io.weir.capacity.AgentProperties;
 import io.weir.faults.ActiveFaults;
 import io.weir.health.CheckMode;
 import io.weir.health.HealthCheckProperties;
@@ -17,90 +18,105 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Objects;
-import java.util.concurrent.Future;
-import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.TimeUnit;
 import java.util.function.DoubleSupplier;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 import reactor.core.publisher.Mono;
 
 /**
- * Checks the instances of a backend at intervals, over the connections of their pools. {@link HealthChecks}
- * judges the results. A check is no call: it takes no permit, and no call's measure counts it.
+ * Checks the instances of a backend at intervals: by their health checks, over the connections of their
+ * pools, and by their agents. {@link HealthChecks} judges the results. A check is no call: it takes no
+ * permit, and no call's measure counts it.
  *
- * <p>The cost is bounded: one check at a time for each instance. The first check comes at a random moment of
- * the first interval, so that the checks of several instances and gateways are spread.
- *
- * <p>The time-out is counted in ticks of the event loop. A pause of the gateway is at most one tick, so it
- * lets no check fail. A failure of the gateway itself, such as a pool without a free connection, is no
- * result.
+ * <p>The cost is bounded: one check of each kind at a time for each instance ({@link RepeatedCheck}). A
+ * failure of the gateway itself, such as a pool without a free connection, is no result.
  */
 // Concurrency: confined to one event loop; `start`, `replaceBy` and `close` may be called on any thread. A
 // successor uses the same event loop, so it starts after the end of this checker, and no result arrives in
 // between.
 public final class HealthChecker {
 
-    private static final Logger log = LoggerFactory.getLogger(HealthChecker.class);
-    private static final int TICKS = 10;
-    private static final double JITTER = 0.1;
     private static final double NANOS_PER_SECOND = 1e9;
 
-    private final HealthCheckProperties properties;
-    private final EventLoop loop;
-    private final LongSupplier nanoClock;
-    private final DoubleSupplier random;
-    private final ProbeRequest.CheckSender sender;
+    private final List<Instance> instances;
+    private final boolean hasAgents;
+    private final RepeatedCheck.Timing timing;
     private final HealthChecks verdicts;
-    private final List<Check> checks = new ArrayList<>();
+    private final List<RepeatedCheck> checks = new ArrayList<>();
 
     /**
      * A checker that has not {@linkplain #start started}.
      *
      * @param backend the backend's name
+     * @param properties the health check; null: none
+     * @param agent the agents; null: none
      * @param loop of a successor: the predecessor's
      * @param random 0 (inclusive) to 1 (exclusive); jitters the checks
-     * @param faults the injected faults, which checks get, too; null: none is active
+     * @param faults the injected faults, which health checks get, too; null: none is active
      */
     public HealthChecker(
             String backend,
             List<Instance> instances,
-            HealthCheckProperties properties,
+            @Nullable HealthCheckProperties properties,
+            @Nullable AgentProperties agent,
             EventLoop loop,
             LongSupplier nanoClock,
             DoubleSupplier random,
             Supplier<@Nullable ActiveFaults> faults) {
-        this(
-                backend,
-                instances,
-                properties,
-                loop,
-                nanoClock,
-                random,
-                InjectedProbe.checks(
-                        overNetwork(properties.probe()), faults, backend, properties::isExpected, loop, nanoClock));
+        this(backend, instances, properties, new RepeatedCheck.Timing(loop, nanoClock, random), agent != null);
+        if (properties != null) {
+            addHealthChecks(
+                    properties,
+                    InjectedProbe.checks(
+                            overNetwork(properties.probe()), faults, backend, properties::isExpected, loop, nanoClock));
+        }
+        if (agent != null) {
+            int port = agent.port();
+            addAgents(backend, agent, (instance, answer) -> AgentCall.send(instance, port, answer));
+        }
     }
 
-    HealthChecker(
+    private HealthChecker(
             String backend,
             List<Instance> instances,
-            HealthCheckProperties properties,
-            EventLoop loop,
-            LongSupplier nanoClock,
-            DoubleSupplier random,
-            ProbeRequest.CheckSender sender) {
-        this.properties = properties;
-        this.loop = loop;
-        this.nanoClock = nanoClock;
-        this.random = random;
-        this.sender = sender;
+            @Nullable HealthCheckProperties properties,
+            RepeatedCheck.Timing timing,
+            boolean hasAgents) {
+        this.instances = instances;
+        this.timing = timing;
+        this.hasAgents = hasAgents;
         this.verdicts = new HealthChecks(
                 backend, instances.stream().map(Instance::health).toList(), properties);
-        for (Instance instance : instances) {
-            checks.add(new Check(checks.size(), instance));
+    }
+
+    /** A checker without a network, for tests. */
+    static HealthChecker ofSenders(
+            List<Instance> instances,
+            @Nullable HealthCheckProperties properties,
+            @Nullable AgentProperties agent,
+            RepeatedCheck.Timing timing,
+            ProbeRequest.CheckSender sender,
+            AgentCheck.Sender agentSender) {
+        HealthChecker checker = new HealthChecker("orders", instances, properties, timing, agent != null);
+        if (properties != null) {
+            checker.addHealthChecks(properties, sender);
+        }
+        if (agent != null) {
+            checker.addAgents("orders", agent, agentSender);
+        }
+        return checker;
+    }
+
+    private void addHealthChecks(HealthCheckProperties properties, ProbeRequest.CheckSender sender) {
+        for (int i = 0; i < instances.size(); i++) {
+            checks.add(new HealthCheck(i, instances.get(i), properties, sender));
+        }
+    }
+
+    private void addAgents(String backend, AgentProperties agent, AgentCheck.Sender sender) {
+        for (int i = 0; i < instances.size(); i++) {
+            checks.add(new AgentCheck(backend, i, instances.get(i), agent, sender, verdicts, timing));
         }
     }
 
@@ -118,12 +134,12 @@ public final class HealthChecker {
 
     /** The event loop of the checks. */
     public EventLoop loop() {
-        return loop;
+        return timing.loop();
     }
 
     /** Starts the checks. Called once. */
     public void start() {
-        loop.execute(this::begin);
+        loop().execute(this::begin);
     }
 
     /**
@@ -133,10 +149,11 @@ public final class HealthChecker {
      *     their checks had taken out return with a probe
      */
     public void replaceBy(@Nullable HealthChecker next) {
-        loop.execute(() -> {
-            checks.forEach(Check::stop);
+        loop().execute(() -> {
+            checks.forEach(RepeatedCheck::stop);
             if (next == null) {
-                verdicts.release(nanoClock.getAsLong());
+                forgetAgents();
+                verdicts.release(timing.now());
             } else {
                 next.begin();
             }
@@ -145,20 +162,26 @@ public final class HealthChecker {
 
     /** Stops the checks for good, and leaves the verdicts as they are: the gateway ends. */
     public void close() {
-        loop.execute(() -> checks.forEach(Check::stop));
+        loop().execute(() -> checks.forEach(RepeatedCheck::stop));
     }
 
     private void begin() {
-        verdicts.takeOver();
-        long intervalNanos = properties.interval().toNanos();
-        checks.forEach(check -> check.sendAfter((long) (intervalNanos * random.getAsDouble())));
+        if (!hasAgents) {
+            forgetAgents();
+        }
+        verdicts.takeOver(index -> instances.get(index).capacity().agent().outWord());
+        checks.forEach(RepeatedCheck::begin);
     }
 
-    private String seconds() {
-        return String.format(Locale.ROOT, "%.1f s", properties.timeout().toNanos() / NANOS_PER_SECOND);
+    private void forgetAgents() {
+        for (int i = 0; i < instances.size(); i++) {
+            if (instances.get(i).capacity().forgetAgent()) {
+                verdicts.weightChanged(i);
+            }
+        }
     }
 
-    private ProbeRequest request(Instance instance) {
+    private static ProbeRequest request(HealthCheckProperties properties, Instance instance) {
         DefaultHttpHeaders head = new DefaultHttpHeaders();
         head.set(HttpHeaderNames.HOST, instance.authority());
         head.set(ProbeMark.WEIR_PROBE, "health-check");
@@ -175,127 +198,68 @@ public final class HealthChecker {
         };
     }
 
-    /** The check of one instance. */
-    private final class Check {
+    /** The health check of one instance. */
+    private final class HealthCheck extends RepeatedCheck {
 
         private final int index;
         private final Instance instance;
         private final ProbeRequest request;
-        /** The check under way; null: none is. */
-        private @Nullable Sent sent;
+        private final ProbeRequest.CheckSender sender;
+        private final String timeout;
 
-        private @Nullable Future<?> timer;
-
-        Check(int index, Instance instance) {
+        HealthCheck(int index, Instance instance, HealthCheckProperties properties, ProbeRequest.CheckSender sender) {
+            super(timing, properties.interval(), properties.timeout());
             this.index = index;
             this.instance = instance;
-            this.request = request(instance);
+            this.request = request(properties, instance);
+            this.sender = sender;
+            this.timeout =
+                    String.format(Locale.ROOT, "%.1f s", properties.timeout().toNanos() / NANOS_PER_SECOND);
         }
 
-        void sendAfter(long nanos) {
-            timer = loop.schedule(this::send, nanos, TimeUnit.NANOSECONDS);
+        @Override
+        Runnable ask(Asked question) {
+            return sender.send(instance, request, new Result(this, question));
         }
 
-        private void send() {
-            Sent started = new Sent(this, nanoClock.getAsLong());
-            sent = started;
-            timer = loop.schedule(this::tick, properties.timeout().toNanos() / TICKS, TimeUnit.NANOSECONDS);
-            try {
-                started.giveUp = sender.send(instance, request, started);
-            } catch (RuntimeException e) {
-                log.error("Health check of {} failed inside the gateway", instance.uri(), e);
-                end(started, () -> {});
-            }
-        }
-
-        private void tick() {
-            Sent waiting = sent;
-            if (waiting == null) {
-                return;
-            }
-            if (++waiting.ticks < TICKS) {
-                timer = loop.schedule(this::tick, properties.timeout().toNanos() / TICKS, TimeUnit.NANOSECONDS);
-                return;
-            }
-            waiting.giveUp.run();
-            end(
-                    waiting,
-                    () -> verdicts.unanswered(
-                            index, "gave no answer for " + seconds(), waiting.sentAt, nanoClock.getAsLong()));
-        }
-
-        /** Ends the check under way. Only its first end counts. */
-        private void end(Sent ended, Runnable result) {
-            if (sent != ended) {
-                return;
-            }
-            sent = null;
-            cancelTimer();
-            result.run();
-            long interval = (long) (properties.interval().toNanos() * (1 + JITTER * (2 * random.getAsDouble() - 1)));
-            sendAfter(Math.max(0, ended.sentAt + interval - nanoClock.getAsLong()));
-        }
-
-        void stop() {
-            cancelTimer();
-            Sent waiting = sent;
-            sent = null;
-            if (waiting != null) {
-                waiting.giveUp.run();
-            }
-        }
-
-        private void cancelTimer() {
-            if (timer != null) {
-                timer.cancel(false);
-                timer = null;
-            }
+        @Override
+        void unanswered(long sentAt) {
+            verdicts.unanswered(index, "gave no answer for " + timeout, sentAt, now());
         }
     }
 
-    /** A check under way. The connection's event loop reports its end. */
-    private final class Sent implements ProbeRequest.Outcome {
+    /** The result of a check. The connection's event loop reports it. */
+    private final class Result implements ProbeRequest.Outcome {
 
-        private final Check check;
-        private final long sentAt;
-        private int ticks;
-        private Runnable giveUp = () -> {};
+        private final HealthCheck check;
+        private final RepeatedCheck.Asked question;
 
-        Sent(Check check, long sentAt) {
+        Result(HealthCheck check, RepeatedCheck.Asked question) {
             this.check = check;
-            this.sentAt = sentAt;
+            this.question = question;
         }
 
         @Override
         public void good() {
-            ended(() -> verdicts.passed(check.index, nanoClock.getAsLong()));
+            question.ended(() -> verdicts.passed(check.index, check.now()));
         }
 
         @Override
         public void bad(String why) {
-            ended(() -> verdicts.failed(check.index, why, nanoClock.getAsLong()));
+            question.ended(() -> verdicts.failed(check.index, why, check.now()));
         }
 
         @Override
         public void failed(Throwable failure) {
             if (Failures.isLocal(failure)) {
-                ended(() -> {});
+                question.ended(() -> {});
                 return;
             }
             String why = "failed: " + Failures.describe(failure);
             if (Failures.reason(failure, false) == Reason.CONNECT_TIMEOUT) {
-                ended(() -> verdicts.unanswered(check.index, why, sentAt, nanoClock.getAsLong()));
+                question.ended(() -> verdicts.unanswered(check.index, why, question.sentAt(), check.now()));
             } else {
                 bad(why);
-            }
-        }
-
-        /** Always a task: the checks do not change while one of them is being sent. */
-        private void ended(Runnable result) {
-            try {
-                loop.execute(() -> check.end(this, result));
-            } catch (RejectedExecutionException e) {
-                log.debug("No result of a health check on a stopped event loop", e);
             }
         }
     }

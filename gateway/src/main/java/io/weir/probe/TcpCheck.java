@@ -18,6 +18,15 @@ final class TcpCheck {
 
     /** Opens the connection. The check's own time-out and the pool's connect time-out end it. */
     static Runnable send(Instance instance, ProbeRequest.Outcome outcome) {
+        Disposable opening = client(instance)
+                .connect()
+                .doOnNext(Connection::dispose)
+                .subscribe(accepted -> outcome.good(), outcome::failed);
+        return opening::dispose;
+    }
+
+    /** A client of new connections to the instance, outside its pool and without TLS. */
+    static TcpClient client(Instance instance) {
         HttpClientConfig pool = instance.pool().client().configuration();
         TcpClient client = TcpClient.newConnection()
                 .remoteAddress(pool.remoteAddress())
@@ -25,10 +34,6 @@ final class TcpCheck {
                 .option(ChannelOption.CONNECT_TIMEOUT_MILLIS, (Integer)
                         pool.options().get(ChannelOption.CONNECT_TIMEOUT_MILLIS));
         AddressResolverGroup<?> resolver = pool.resolver();
-        Disposable opening = (resolver == null ? client : client.resolver(resolver))
-                .connect()
-                .doOnNext(Connection::dispose)
-                .subscribe(accepted -> outcome.good(), outcome::failed);
-        return opening::dispose;
+        return resolver == null ? client : client.resolver(resolver);
     }
 }

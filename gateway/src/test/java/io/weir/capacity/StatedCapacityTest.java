@@ -23,7 +23,7 @@ class StatedCapacityTest {
     private int inFlight = 1;
 
     StatedCapacityTest() {
-        signal.configure(new CapacitySignalProperties("Weir-Capacity"));
+        signal.configure(new CapacitySignalProperties("Weir-Capacity", null));
     }
 
     private HttpHeaders says(String... values) {

@@ -39,7 +39,7 @@ class CapacityScenarioTest {
 
     /** States a number with each answer. */
     private void states(Replica replica, int calls) {
-        replica.instance.capacity().signal().configure(new CapacitySignalProperties(FIELD));
+        replica.instance.capacity().signal().configure(new CapacitySignalProperties(FIELD, null));
         replica.answerNanos = () -> {
             replica.instance.readCapacity(new DefaultHttpHeaders().set(FIELD, calls), simulation.now());
             simulation.limitInForce.update();

@@ -144,7 +144,7 @@ final class HedgedCall {
     }
 
     HedgedCall emptyBudget() {
-        while (budget.tryWithdraw(fixture.now())) {
+        while (budget.tryWithdraw(0, fixture.now())) {
             // Until it is empty.
         }
         return this;

@@ -385,7 +385,7 @@ class HealthChecksTest {
         start(2);
         fails(0, 3);
         checks = new HealthChecks("orders", members, CHECK);
-        checks.takeOver();
+        checks.takeOver(index -> null);
         passes(1, 1);
         assertThat(state(0)).isEqualTo(State.OPEN);
         passes(0, 2);

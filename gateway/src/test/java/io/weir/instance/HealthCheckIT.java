@@ -61,7 +61,7 @@ class HealthCheckIT {
     }
 
     private static HealthChecks.Status check(Instance instance) {
-        HealthChecks.Status none = new HealthChecks.Status(Verdict.UNKNOWN, false, 0, null);
+        HealthChecks.Status none = new HealthChecks.Status(Verdict.UNKNOWN, false, 0, null, null);
         return Objects.requireNonNullElse(instance.health().check(), none);
     }
 

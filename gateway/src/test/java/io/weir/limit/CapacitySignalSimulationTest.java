@@ -82,7 +82,7 @@ class CapacitySignalSimulationTest {
                 .phases(new Phase(CALM, .5 * rate), new Phase(OVERLOAD, 4 * rate), new Phase(OVERLOAD, 4 * rate))
                 .limit((deadline, gateway, onChange) -> {
                     CapacitySignal signal = new CapacitySignal(() -> {});
-                    signal.configure(new CapacitySignalProperties(FIELD));
+                    signal.configure(new CapacitySignalProperties(FIELD, null));
                     StatedCapacity stated = new StatedCapacity(signal);
                     capacity[0] = stated;
                     Limit learnt = LimitCases.adaptive().create(deadline, gateway, onChange);

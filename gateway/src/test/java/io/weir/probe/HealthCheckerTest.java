@@ -85,8 +85,13 @@ class HealthCheckerTest {
     }
 
     private HealthChecker checker(HealthCheckProperties properties) {
-        return new HealthChecker(
-                "orders", instances, properties, channel.eventLoop(), this::now, random::nextDouble, this::send);
+        return HealthChecker.ofSenders(
+                instances,
+                properties,
+                null,
+                new RepeatedCheck.Timing(channel.eventLoop(), this::now, random::nextDouble),
+                this::send,
+                (instance, answer) -> () -> {});
     }
 
     private Runnable send(Instance instance, ProbeRequest request, Outcome outcome) {
