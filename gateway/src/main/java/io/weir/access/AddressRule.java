@@ -9,6 +9,7 @@ public final class AddressRule {
 
     private final Networks allowed;
     private final Networks denied;
+    private final boolean isEnforced;
 
     /**
      * The rule of a route.
@@ -18,6 +19,17 @@ public final class AddressRule {
     public AddressRule(AccessProperties properties) {
         this.allowed = Networks.of("access.allow", properties.allow());
         this.denied = Networks.of("access.deny", properties.deny());
+        this.isEnforced = properties.enforce();
+    }
+
+    /** Whether other callers are refused; otherwise they are only counted. */
+    public boolean isEnforced() {
+        return isEnforced;
+    }
+
+    /** Whether a caller may not use the route, and the rule is enforced. */
+    public boolean refuses(@Nullable InetAddress address) {
+        return isEnforced && !permits(address);
     }
 
     /**

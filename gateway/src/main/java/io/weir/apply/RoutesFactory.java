@@ -81,6 +81,7 @@ public final class RoutesFactory {
             null,
             Mode.REQUEST,
             null,
+            true,
             null,
             null,
             null,
@@ -323,7 +324,7 @@ public final class RoutesFactory {
             Route known = sameBackend(backend, old);
             Duration deadline = own.deadline();
             RateLimiter rateLimiter = rateLimiter(id, own.rateLimit(), old == null ? null : old.rateLimiter());
-            QueueingBulkhead limit = limit(own.maxConcurrentCalls(), old == null ? null : old.limit());
+            QueueingBulkhead limit = limit(own, old == null ? null : old.limit());
             CallsPerKey callsPerKey = callsPerKey(own.maxConcurrentPerKey(), old == null ? null : old.callsPerKey());
             FallbackProperties fallback = own.fallback();
             String fallbackBackend = fallback == null ? null : fallback.backend();
@@ -439,15 +440,17 @@ public final class RoutesFactory {
             return observer;
         }
 
-        private @Nullable QueueingBulkhead limit(@Nullable Integer maxConcurrentCalls, @Nullable QueueingBulkhead old) {
+        private @Nullable QueueingBulkhead limit(RouteProperties own, @Nullable QueueingBulkhead old) {
+            Integer maxConcurrentCalls = own.maxConcurrentCalls();
             if (maxConcurrentCalls == null) {
                 return null;
             }
-            if (old == null) {
-                return new QueueingBulkhead(maxConcurrentCalls, 0);
-            }
-            changesInPlace.accept(() -> old.resize(maxConcurrentCalls, 0));
-            return old;
+            QueueingBulkhead limit = old == null ? new QueueingBulkhead(maxConcurrentCalls, 0) : old;
+            changesInPlace.accept(() -> {
+                limit.resize(maxConcurrentCalls, 0);
+                limit.enforce(own.maxConcurrentCallsEnforce());
+            });
+            return limit;
         }
 
         private Fallback fallback(FallbackProperties own, @Nullable Fallback old) {

@@ -38,6 +38,8 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *     long downloads).
  * @param maxConcurrentCalls maximum number of concurrent calls of this route, without a queue; 1 to 1000000,
  *     at most the backend's; default: none.
+ * @param maxConcurrentCallsEnforce whether more calls than that are refused. If not, they are counted ({@code
+ *     weir_would_refuse_total}).
  * @param maxConcurrentPerKey the calls that each caller may have under way at once; no limit unless
  *     configured.
  * @param access the callers that may use the route; anybody unless configured.
@@ -75,6 +77,7 @@ public record RouteProperties(
 
         @DefaultValue("request") Mode mode,
         @Nullable @Min(1) @Max(1_000_000) Integer maxConcurrentCalls,
+        @DefaultValue("true") boolean maxConcurrentCallsEnforce,
         @Nullable @Valid @NestedConfigurationProperty MaxConcurrentPerKeyProperties maxConcurrentPerKey,
         @Nullable @Valid @NestedConfigurationProperty AccessProperties access,
         @Nullable @Valid @NestedConfigurationProperty RouteAuthenticationProperties authentication,

@@ -71,7 +71,7 @@ final class Preflight {
     private static @Nullable Refusal check(@Nullable Route route, AnswerRules rules, InboundRequest inbound) {
         CorsRule cors = rules.cors();
         AddressRule access = route == null ? null : route.access();
-        if (cors == null || (access != null && !access.permits(inbound.clientAddress()))) {
+        if (cors == null || (access != null && access.refuses(inbound.clientAddress()))) {
             return Refusal.of(Reason.FORBIDDEN, null);
         }
         HttpHeaders head = inbound.response().responseHeaders();

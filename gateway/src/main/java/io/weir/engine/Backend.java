@@ -60,15 +60,16 @@ public record Backend(
         return settings.name();
     }
 
-    /**
-     * Whether the limits on calls and streams refuse a call for which there is no permit. A refusal that is
-     * not enforced is counted.
-     */
-    boolean enforcesLimits() {
-        if (bulkhead().isEnforced()) {
-            return true;
+    /** Whether a protection refuses a call for this reason. A refusal that is not enforced is counted. */
+    boolean enforces(boolean isEnforced, Reason reason) {
+        if (!isEnforced) {
+            observer.wouldRefuse(reason);
         }
-        observer.wouldRefuse(Reason.BULKHEAD_FULL);
-        return false;
+        return isEnforced;
+    }
+
+    /** As {@link #enforces}, of the limits on calls and streams, for a call for which there is no permit. */
+    boolean enforcesLimits() {
+        return enforces(bulkhead().isEnforced(), Reason.BULKHEAD_FULL);
     }
 }

@@ -105,11 +105,10 @@ final class Permits {
         Caller caller = record.caller();
         String key = calls.key(caller.received().headers(), caller.received()::callerNetwork, record::callerBy);
         if (!calls.tryEnter(key)) {
-            if (calls.isEnforced()) {
+            if (backend.enforces(calls.isEnforced(), Reason.BULKHEAD_FULL)) {
                 calls.countRefusal();
                 return Refuse.CALLER_FULL;
             }
-            backend.observer().wouldRefuse(Reason.BULKHEAD_FULL);
             calls.enterAnyway(key);
         }
         callersKey = key;
@@ -215,7 +214,8 @@ final class Permits {
             // A fallback has its own limit.
             return true;
         }
-        holdsRoutePermit = limit.tryAcquire();
+        holdsRoutePermit = limit.tryAcquire()
+                || (!backend.enforces(limit.isEnforced(), Reason.BULKHEAD_FULL) && limit.acquireAnyway());
         return holdsRoutePermit;
     }
 

@@ -29,13 +29,10 @@ final class QuotaCheck {
 
     /** The same for a quota that is known. */
     static @Nullable Refuse judge(ExchangeRecord record, RateLimiter limiter, Quota quota) {
-        if (!limiter.isEnforced()) {
-            if (!quota.isAllowed()) {
-                record.backend().observer().wouldRefuse(Reason.RATE_LIMITED);
-            }
-            return null;
+        if (limiter.isEnforced()) {
+            record.quota = quota;
         }
-        record.quota = quota;
-        return quota.isAllowed() ? null : Refuse.RATE_LIMITED;
+        boolean isRefused = !quota.isAllowed() && record.backend().enforces(limiter.isEnforced(), Reason.RATE_LIMITED);
+        return isRefused ? Refuse.RATE_LIMITED : null;
     }
 }

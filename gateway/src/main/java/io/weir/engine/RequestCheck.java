@@ -32,7 +32,9 @@ final class RequestCheck {
     static Decision begin(ExchangeContext exchange) {
         ExchangeRecord record = exchange.record();
         AddressRule access = record.route().access();
-        if (access != null && !access.permits(record.caller().received().clientAddress())) {
+        if (access != null
+                && !access.permits(record.caller().received().clientAddress())
+                && record.backend().enforces(access.isEnforced(), Reason.FORBIDDEN)) {
             return Refuse.FORBIDDEN;
         }
         AuthenticationRule authentication = record.route().authentication();

@@ -32,7 +32,7 @@ class AddressRuleTest {
     })
     void permitsAllowedAddressesThatAreNotDenied(String allow, String deny, @Nullable String address, boolean permitted)
             throws UnknownHostException {
-        AddressRule rule = new AddressRule(new AccessProperties(networks(allow), networks(deny)));
+        AddressRule rule = new AddressRule(new AccessProperties(networks(allow), networks(deny), true));
 
         assertThat(rule.permits(address == null ? null : InetAddress.getByName(address)))
                 .isEqualTo(permitted);
@@ -40,7 +40,7 @@ class AddressRuleTest {
 
     @Test
     void rejectsAMalformedNetwork() {
-        AccessProperties malformed = new AccessProperties(List.of(), List.of("office"));
+        AccessProperties malformed = new AccessProperties(List.of(), List.of("office"), true);
 
         assertThatThrownBy(() -> new AddressRule(malformed))
                 .hasMessageStartingWith("access.deny: office (expected: an IPv4 or IPv6 address, or a network");

@@ -59,6 +59,9 @@ class DryRunIT {
                 .route("streams", "streams", "mode: stream")
                 .route("breaker", "breaker")
                 .route("deadline", "deadline")
+                .backend("open", backend.uri(), "deadline: 60s", patient)
+                .route("capped", "open", "max-concurrent-calls: 2", "max-concurrent-calls-enforce: false")
+                .route("foreign", "open", "access: { deny: [127.0.0.0/8], enforce: false }")
                 .withoutPauses()
                 .start();
     }
@@ -133,6 +136,24 @@ class DryRunIT {
 
     private long countedSince(String backend, String reason) {
         return wouldRefuse(backend, reason) - before.getOrDefault(reason, 0L);
+    }
+
+    @Door.Each
+    void countsRefusalsOfARoutesCapAndAdmits(Door door) {
+        recordCounts("open", "bulkhead-full");
+
+        assertServed(send(door, "capped", 5));
+
+        assertThat(countedSince("open", "bulkhead-full")).isEqualTo(3);
+    }
+
+    @Door.Each
+    void countsCallersThatMayNotUseARouteAndAdmits(Door door) {
+        recordCounts("open", "forbidden");
+
+        assertServed(send(door, "foreign", 2));
+
+        assertThat(countedSince("open", "forbidden")).isEqualTo(2);
     }
 
     @Door.Any

@@ -178,6 +178,7 @@ final class ExchangeFixture {
     private @Nullable Tenants tenants;
     private @Nullable OverloadSampler sampler;
     private @Nullable AddressRule access;
+    boolean isAccessEnforced = true;
     private @Nullable AuthenticationRule authentication;
     private @Nullable RateLimiter rateLimiter;
     private @Nullable AuthorizationRule authorization;
@@ -336,9 +337,9 @@ final class ExchangeFixture {
         return Objects.requireNonNull(tenants).figures();
     }
 
-    /** The route may be used from these networks only. */
+    /** The route may be used from these networks only, unless its rule is not enforced. */
     ExchangeFixture withAllowedNetworks(String... networks) {
-        access = new AddressRule(new AccessProperties(List.of(networks), List.of()));
+        access = new AddressRule(new AccessProperties(List.of(networks), List.of(), isAccessEnforced));
         return this;
     }
 

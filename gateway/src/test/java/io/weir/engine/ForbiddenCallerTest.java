@@ -2,6 +2,7 @@ package io.weir.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.weir.outcome.Reason;
 import io.weir.testing.Leaks;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -38,6 +39,19 @@ class ForbiddenCallerTest {
         assertThat(fixture.outcome()).isEqualTo("forbidden 403");
         assertThat(fixture.health.resilience4j().getMetrics().getNumberOfBufferedCalls())
                 .isZero();
+        fixture.assertEndedCleanly();
+    }
+
+    @Test
+    void isServedAndCountedInADryRun() {
+        ExchangeFixture fixture = new ExchangeFixture();
+        fixture.isAccessEnforced = false;
+
+        fixture.withAllowedNetworks("198.51.100.0/24").start();
+
+        assertThat(fixture.attempts).hasSize(1);
+        assertThat(fixture.observer.wouldRefuse).containsExactly(Reason.FORBIDDEN);
+        fixture.finish();
         fixture.assertEndedCleanly();
     }
 
