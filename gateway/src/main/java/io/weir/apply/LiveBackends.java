@@ -1,5 +1,6 @@
 package io.weir.apply;
 
+import io.weir.capacity.CapacitySignalProperties;
 import io.weir.cluster.Membership;
 import io.weir.cluster.Share;
 import io.weir.config.BackendProperties;
@@ -230,7 +231,11 @@ public final class LiveBackends implements AutoCloseable {
             next.source().onChange(() -> follow(name));
         }
         next.source().lookUpEvery(next.properties().resolveInterval());
-        next.instances().first().capacity().signal().configure(next.properties().capacitySignal());
+        CapacitySignalProperties signal = next.properties().capacitySignal();
+        next.instances().first().capacity().signal().configure(signal);
+        if (signal != null && signal.agent() != null) {
+            next.meters().showAgents();
+        }
         resizeBulkhead(next);
         backend.streams().resize(next.properties().maxStreams(), 0);
         next.meters().showAddresses(next.source());

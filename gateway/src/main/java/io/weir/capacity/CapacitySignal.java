@@ -28,6 +28,11 @@ public final class CapacitySignal {
         /** An agent gave no line. */
         AGENT_SILENT;
 
+        /** Whether it is about an agent. */
+        public boolean isOfAgent() {
+            return this == AGENT_WORD || this == AGENT_SILENT;
+        }
+
         /** The word in metrics, such as {@code not-a-number}. */
         public String word() {
             return name().toLowerCase(Locale.ROOT).replace('_', '-');

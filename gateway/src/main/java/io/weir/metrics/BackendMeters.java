@@ -59,6 +59,7 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
 
     private volatile boolean isFloored;
     private volatile Runnable onRejected = () -> {};
+    private boolean hasAgents;
 
     private final LateTimer queueWait;
     private final LateTimer budgetLeft;
@@ -233,15 +234,29 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
 
     private void capacityMeters(LimitInForce shown) {
         scope.gauge(BackendMeter.CAPACITY_STATED, shown::stated, name);
-        for (CapacitySignal.Ignored reason : CapacitySignal.Ignored.values()) {
-            // All instances of a backend have one signal.
-            scope.counter(
-                    BackendMeter.CAPACITY_IGNORED,
-                    () -> parts.instances().first().capacity().signal().ignored(reason),
-                    name,
-                    reason.word());
-        }
+        ignoredMeters(false);
         scope.counter(BackendMeter.CAPACITY_IGNORED, shown::disproofs, name, "disproved");
+    }
+
+    private void ignoredMeters(boolean areOfAgents) {
+        for (CapacitySignal.Ignored reason : CapacitySignal.Ignored.values()) {
+            if (reason.isOfAgent() == areOfAgents) {
+                // All instances of a backend have one signal.
+                scope.counter(
+                        BackendMeter.CAPACITY_IGNORED,
+                        () -> parts.instances().first().capacity().signal().ignored(reason),
+                        name,
+                        reason.word());
+            }
+        }
+    }
+
+    /** Shows what is ignored of agents, from the first configuration that has any. One thread at a time. */
+    public void showAgents() {
+        if (!hasAgents) {
+            hasAgents = true;
+            ignoredMeters(true);
+        }
     }
 
     private void lawGauges(Supplier<LittlesLaw.Figures> shown) {

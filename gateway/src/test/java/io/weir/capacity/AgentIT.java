@@ -4,6 +4,8 @@ import static io.weir.testing.Patience.PATIENCE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.micrometer.core.instrument.FunctionCounter;
+import io.micrometer.core.instrument.MeterRegistry;
 import io.weir.capacity.CapacitySignal.Ignored;
 import io.weir.instance.Instance;
 import io.weir.limit.LimitInForce.Binding;
@@ -141,6 +143,15 @@ class AgentIT {
         return instance(0).capacity().signal().ignored(reason);
     }
 
+    /** The counter of the times without a line; null: there is none. */
+    private @Nullable FunctionCounter silent() {
+        return Objects.requireNonNull(started)
+                .bean(MeterRegistry.class)
+                .find("weir.capacity.ignored")
+                .tags("reason", "agent-silent")
+                .functionCounter();
+    }
+
     private void assertAllCallsGoTo(TestBackend server) throws IOException {
         TestGateway gateway = Objects.requireNonNull(started);
         int before = server.requests();
@@ -240,6 +251,7 @@ class AgentIT {
         agent.close();
         long silent = ignored(Ignored.AGENT_SILENT);
         eventually(() -> assertThat(ignored(Ignored.AGENT_SILENT)).isGreaterThan(silent + 3));
+        assertThat(Objects.requireNonNull(silent()).count()).isGreaterThan(3);
 
         assertAllCallsGoTo(second);
     }
@@ -250,9 +262,11 @@ class AgentIT {
         agent.says("drain");
         String without = Files.readString(gateway.file());
         assertThat(agent.connections).hasValue(0);
+        assertThat(silent()).isNull();
 
         reload(without.replace("capacity-signal: { header: " + HEADER + " }", signal()));
         eventually(() -> assertThat(instance(0).health().isIn()).isFalse());
+        assertThat(silent()).isNotNull();
 
         reload(without);
         eventually(() -> {

@@ -150,11 +150,11 @@ class MetersTest {
         PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
         try (ObservedGateway fixture = new ObservedGateway();
                 BackendMeters backend = fixture.backendMeters(new MeterBook(registry))) {
-            assertThat(samples(registry.scrape())).hasSize(63);
+            assertThat(samples(registry.scrape())).hasSize(61);
 
             backend.served(1);
 
-            assertThat(samples(registry.scrape())).hasSize(63 + 17);
+            assertThat(samples(registry.scrape())).hasSize(61 + 17);
         }
     }
 
