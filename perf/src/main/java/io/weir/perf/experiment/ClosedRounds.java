@@ -35,7 +35,8 @@ final class ClosedRounds {
     }
 
     /** A round; {@code x} is the number that the step is plotted over, or empty. */
-    private record CallersRound(String label, String x, String path, int callers, int seconds, RequestMode mode) {
+    private record CallersRound(
+            String label, String x, String path, int callers, int seconds, RequestMode mode, Duration thinkTime) {
         String name() {
             return x.isEmpty() ? label : label + '@' + x;
         }
@@ -50,7 +51,19 @@ final class ClosedRounds {
 
         Map<String, ?> plan() {
             boolean once = mode == RequestMode.ONCE;
-            return Map.of("name", name(), "path", path, "callers", callers, "seconds", totalSeconds(), "once", once);
+            return Map.of(
+                    "name",
+                    name(),
+                    "path",
+                    path,
+                    "callers",
+                    callers,
+                    "seconds",
+                    totalSeconds(),
+                    "once",
+                    once,
+                    "thinkMillis",
+                    thinkTime.toMillis());
         }
     }
 
@@ -64,6 +77,7 @@ final class ClosedRounds {
     private String readyPath = "/delay?ms=1";
     private int steadyRounds;
     private Duration timeout = Duration.ofMinutes(5);
+    private Duration thinkTime = Duration.ZERO;
 
     ClosedRounds(String label, String requestName, String stack, String... serviceSettings) {
         this.label = label;
@@ -88,6 +102,12 @@ final class ClosedRounds {
         return this;
     }
 
+    /** How long a caller of the following rounds waits after each answer; by default not at all. */
+    ClosedRounds thinkTime(Duration time) {
+        thinkTime = time;
+        return this;
+    }
+
     /** Before all rounds, wrk warms the service up until its rate is steady, for at most so many rounds. */
     ClosedRounds steady(int mostRounds) {
         steadyRounds = mostRounds;
@@ -104,12 +124,13 @@ final class ClosedRounds {
     }
 
     ClosedRounds then(RequestMode mode, String name, String path, int callers, int seconds, LoadAssertion... required) {
-        return then(new CallersRound(name, "", path, callers, seconds, mode), required);
+        return then(new CallersRound(name, "", path, callers, seconds, mode, thinkTime), required);
     }
 
     /** A round of a series over the number of callers; all its requests must succeed. */
     ClosedRounds thenInSeries(String name, String path, int callers, int seconds) {
-        CallersRound round = new CallersRound(name, "" + callers, path, callers, seconds, RequestMode.REPEAT);
+        CallersRound round =
+                new CallersRound(name, "" + callers, path, callers, seconds, RequestMode.REPEAT, thinkTime);
         return then(round, LoadAssertion.ALL_SUCCEED);
     }
 

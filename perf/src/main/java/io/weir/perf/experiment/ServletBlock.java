@@ -5,12 +5,14 @@ import io.weir.perf.result.Requests;
 import io.weir.perf.run.Experiment.Measures;
 import io.weir.perf.run.ExperimentContext;
 import io.weir.perf.run.LoadAssertion;
+import java.time.Duration;
 import java.util.List;
 
 /**
  * Requests of two seconds at a Tomcat with one thread. {@code /block} holds the thread, so requests are
  * served one after the other; {@code /deferred} and {@code /completable} give it back, so they are served at
- * the same time. Then 150 users have jobs of 100 ms: 150 servlet threads serve no more of them than 5.
+ * the same time. Then 150 users block a thread for 10 ms each, and think for a second after each answer: 150
+ * servlet threads serve no more of them than 5.
  */
 @Measures(
         name = "servlet-block",
@@ -22,6 +24,7 @@ final class ServletBlock extends ClosedExperiment {
     private static final int REQUESTS = 100;
     private static final int JOB_SECONDS = 2;
     private static final int USERS = 150;
+    private static final Duration THINK_TIME = Duration.ofSeconds(1);
     private static final LoadAssertion ALL = LoadAssertion.ALL_SUCCEED;
 
     static String[] oneThread(String jobTime, int jobThreads) {
@@ -55,13 +58,14 @@ final class ServletBlock extends ClosedExperiment {
                 manyUsers(150, quick ? 8 : 60));
     }
 
-    /** The servlet threads do not wait for the jobs. */
+    /** All users together keep fewer than two threads busy. */
     private static ClosedRounds manyUsers(int threads, int seconds) {
         String label = threads + "-threads";
-        return new ClosedRounds(label, "job", "mvc-jdbc", threads(threads, "100ms", USERS))
-                .readyAt("/deferred")
-                .warmUp("/deferred", USERS, 8)
-                .then(label, "/deferred", USERS, seconds, ALL);
+        return new ClosedRounds(label, "job", "mvc-jdbc", threads(threads, "10ms", USERS))
+                .readyAt("/block")
+                .warmUp("/block", threads, 8)
+                .thinkTime(THINK_TIME)
+                .then(label, "/block", USERS, seconds, ALL);
     }
 
     @Override

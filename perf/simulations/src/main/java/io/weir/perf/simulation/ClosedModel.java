@@ -17,7 +17,7 @@ import java.util.List;
 
 /**
  * A fixed number of callers, each with its own connection, send the next request after the answer to the
- * previous one. Rounds have a fixed schedule, so that {@code perf/run} knows when each begins.
+ * previous one, at once or after a time to think. Rounds have a fixed schedule, so that {@code perf/run} knows when each begins.
  */
 public final class ClosedModel extends Simulation {
 
@@ -52,7 +52,8 @@ public final class ClosedModel extends Simulation {
         return round.once()
                 ? scenario.exec(request)
                         .injectOpen(nothingFor(begin.plus(SINGLE_REQUEST_DELAY)), atOnceUsers(round.callers()))
-                : scenario.exec(during(round.requestPeriod()).on(request))
+                : scenario.exec(during(round.requestPeriod())
+                                .on(round.thinkMillis() == 0 ? request : request.pause(round.thinkTime())))
                         .injectClosed(
                                 constantConcurrentUsers(0).during(begin),
                                 constantConcurrentUsers(round.callers()).during(ARRIVAL));

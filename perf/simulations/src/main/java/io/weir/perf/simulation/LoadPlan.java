@@ -44,14 +44,19 @@ record LoadPlan(
 
     /**
      * A fixed number of callers send requests. They arrive within the first second; in the last two seconds
-     * they stop and receive their last answers. {@code once}: each sends one request at the beginning.
+     * they stop and receive their last answers. {@code once}: each sends one request at the beginning;
+     * otherwise, each waits for {@code thinkMillis} after an answer.
      */
-    record CallerRound(String name, String path, int callers, long seconds, boolean once) {
+    record CallerRound(String name, String path, int callers, long seconds, boolean once, long thinkMillis) {
 
         private static final Duration LAST_ANSWERS = Duration.ofSeconds(2);
 
         Duration length() {
             return Duration.ofSeconds(seconds);
+        }
+
+        Duration thinkTime() {
+            return Duration.ofMillis(thinkMillis);
         }
 
         Duration requestPeriod() {
