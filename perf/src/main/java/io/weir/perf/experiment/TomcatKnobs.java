@@ -8,12 +8,13 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * Tomcat's three limits and 150 users with persistent connections, who think for a second after each answer. A
- * request blocks its thread for 10 ms, so that all users together keep fewer than two threads busy: 5 threads
- * serve as much as 200. Each user has a connection meanwhile: connections beyond {@code max-connections} wait
- * in the kernel, connected and unanswered, and callers beyond {@code accept-count} cannot connect. The kernel's
- * queue keeps connections whose callers have given up, so later callers find it full. The original does not
- * have the last settings, with which some callers cannot connect from the beginning.
+ * Tomcat's three limits and 150 users with persistent connections, who think for a second after each answer.
+ * A request blocks its thread for 10 ms, so that all users together keep fewer than two threads busy: 5
+ * threads serve as much as 200. Each user has a connection meanwhile: connections beyond {@code
+ * max-connections} wait in the kernel, connected and unanswered, and callers beyond {@code accept-count}
+ * cannot connect. The kernel's queue keeps connections whose callers have given up, so later callers find it
+ * full. The original does not have the last settings, with which some callers cannot connect from the
+ * beginning.
  */
 @Measures(
         name = "tomcat-knobs",

@@ -17,7 +17,8 @@ import java.util.List;
 
 /**
  * A fixed number of callers, each with its own connection, send the next request after the answer to the
- * previous one, at once or after a time to think. Rounds have a fixed schedule, so that {@code perf/run} knows when each begins.
+ * previous one, at once or after a time to think. Rounds have a fixed schedule, so that {@code perf/run}
+ * knows when each begins.
  */
 public final class ClosedModel extends Simulation {
 
