@@ -13,6 +13,7 @@ import io.weir.testing.TestGateway;
 import io.weir.testing.TestHttp2Backend;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
@@ -208,32 +209,33 @@ class HedgeIT {
             answerLate(conversation);
         });
         Door door = Door.COMPILED;
-        CompletableFuture<TestCaller.Answer> asked = null;
+        // One of them goes to the first instance. On a busy machine, any of them may be the first to arrive.
+        List<CompletableFuture<TestCaller.Answer>> asked = new ArrayList<>();
         for (int i = 0; i < 3; i++) {
-            CompletableFuture<TestCaller.Answer> next =
-                    TestCaller.ask(gateway().port(), door.path("orders", "call-" + i));
-            if (reached.await(i == 2 ? TestGateway.PATIENCE.toMillis() : 100, TimeUnit.MILLISECONDS)) {
-                asked = next;
-                break;
-            }
+            asked.add(TestCaller.ask(gateway().port(), door.path("orders", "call-" + i)));
         }
-        assertThat(asked).as("a call that waits").isNotNull();
+        assertThat(reached.await(TestGateway.PATIENCE.toMillis(), TimeUnit.MILLISECONDS))
+                .isTrue();
         gateway().rewrite(Files.readString(gateway().file()).replace("hedge: { after: 1s }", "priority: normal"));
         gateway().bean(LiveConfiguration.class).reload(Trigger.REQUEST, "a test");
 
-        assertThat(asked.get(TestGateway.PATIENCE.toMillis(), TimeUnit.MILLISECONDS)
-                        .status())
-                .isEqualTo(200);
+        for (CompletableFuture<TestCaller.Answer> each : asked) {
+            assertThat(each.get(TestGateway.PATIENCE.toMillis(), TimeUnit.MILLISECONDS)
+                            .status())
+                    .isEqualTo(200);
+        }
         assertThat(hedges(HedgeResult.WON)).isOne();
         assertThat(gateway().route(door.id("orders")).hedge()).isNull();
     }
 
     @Test
     void resetsTheStreamOfACancelledAttemptOverHttp2() throws Exception {
+        AtomicInteger reached = new AtomicInteger();
         AtomicInteger resets = new AtomicInteger();
         try (TestHttp2Backend slow = new TestHttp2Backend();
                 TestHttp2Backend fast = new TestHttp2Backend()) {
             slow.behave(stream -> {
+                reached.incrementAndGet();
                 if (!stream.isReadToItsEnd()) {
                     resets.incrementAndGet();
                 }
@@ -254,7 +256,9 @@ class HedgeIT {
                         .isEqualTo(200);
             }
             assertThat(hedges(HedgeResult.WON)).isPositive();
-            await().untilAsserted(() -> assertThat(resets.get()).isEqualTo((int) hedges(HedgeResult.WON)));
+            // It never answers: a call that began there was won by its hedge, and a hedge there has lost.
+            assertThat(reached.get()).isGreaterThanOrEqualTo((int) hedges(HedgeResult.WON));
+            await().untilAsserted(() -> assertThat(resets).hasValue(reached.get()));
             assertThat(slow.connections()).as("the connection stays").isOne();
         }
     }
