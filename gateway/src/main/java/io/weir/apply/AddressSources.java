@@ -83,28 +83,32 @@ public final class AddressSources implements AutoCloseable {
     AddressSource create(String name, BackendProperties properties) {
         String service = properties.discovery();
         URI uri = properties.uri();
-        if (service != null && SrvLookup.appliesTo(service)) {
-            InstanceAddress placeholder = InstanceAddress.unknown(URI.create("http://" + name));
-            SrvLookup lookup = new SrvLookup(service, records.obtain(), resolver.obtain());
-            return polled("DNS lookup of backend " + name, placeholder, lookup, properties);
-        }
         if (service != null) {
-            ReactiveDiscoveryClient client = discovery.get();
-            if (client == null) {
-                throw new IllegalStateException(
-                        "weir.backends." + name + ".discovery: " + service + " (expected: a discovery client;"
-                                + " spring.cloud.discovery.enabled or spring.cloud.discovery.reactive.enabled is false)");
-            }
             // A name of a backend is also a name of a host.
             InstanceAddress placeholder = InstanceAddress.unknown(URI.create("http://" + name));
-            return polled(
-                    "Discovery of backend " + name, placeholder, new DiscoveryLookup(client, service), properties);
+            return SrvLookup.appliesTo(service)
+                    ? polled("DNS lookup of backend " + name, placeholder, srvLookup(service), properties)
+                    : polled("Discovery of backend " + name, placeholder, discoveryLookup(name, service), properties);
         }
         if (uri != null && DnsLookup.appliesTo(uri.getHost())) {
             DnsLookup lookup = new DnsLookup(uri, resolver.obtain());
             return polled("DNS lookup of backend " + name, InstanceAddress.unknown(uri), lookup, properties);
         }
         return AddressSource.of(listed(name, properties));
+    }
+
+    private SrvLookup srvLookup(String service) {
+        return new SrvLookup(service, records.obtain(), resolver.obtain());
+    }
+
+    private DiscoveryLookup discoveryLookup(String name, String service) {
+        ReactiveDiscoveryClient client = discovery.get();
+        if (client == null) {
+            throw new IllegalStateException(
+                    "weir.backends." + name + ".discovery: " + service + " (expected: a discovery client;"
+                            + " spring.cloud.discovery.enabled or spring.cloud.discovery.reactive.enabled is false)");
+        }
+        return new DiscoveryLookup(client, service);
     }
 
     private static List<InstanceAddress> listed(String name, BackendProperties properties) {

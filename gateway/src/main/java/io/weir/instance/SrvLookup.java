@@ -9,7 +9,9 @@ import io.netty.handler.codec.dns.DefaultDnsRecordDecoder;
 import io.netty.handler.codec.dns.DnsRawRecord;
 import io.netty.handler.codec.dns.DnsRecord;
 import io.netty.handler.codec.dns.DnsRecordType;
+import io.netty.handler.codec.dns.DnsResponseCode;
 import io.netty.resolver.AddressResolver;
+import io.netty.resolver.dns.DnsErrorCauseException;
 import io.netty.resolver.dns.DnsNameResolver;
 import io.netty.resolver.dns.DnsNameResolverBuilder;
 import io.netty.resolver.dns.NoopDnsCache;
@@ -32,7 +34,8 @@ import reactor.netty.resources.LoopResources;
  * instance, with the record's port and weight. The records of the lowest priority number are primaries, all
  * others are backups. The service {@code _https} has TLS, any other one has none.
  *
- * <p>A target without an address is left out, unless no target has one.
+ * <p>A target that has no address, as DNS answers, is left out. If the look-up of a target fails, so does the
+ * whole: an instance does not leave because DNS is silent.
  *
  * @param name {@code _service._tcp.name}; no search domain is added
  * @param records the resolver of records, without a cache
@@ -128,10 +131,19 @@ public record SrvLookup(String name, DnsNameResolver records, AddressResolver<In
         return Flux.fromIterable(services)
                 .flatMap(service -> new DnsLookup(uri(service), addresses)
                         .start()
-                        .onErrorResume(UnknownHostException.class, unknown -> Mono.just(List.of()))
+                        .onErrorResume(SrvLookup::isWithoutAddress, unknown -> Mono.just(List.of()))
                         .flatMapIterable(found -> found)
                         .map(address -> address.with(weight(service, largest), service.priority() > first)))
                 .collectList();
+    }
+
+    /** Whether DNS has answered that a name has no address; otherwise the look-up has failed. */
+    private static boolean isWithoutAddress(Throwable failure) {
+        Throwable cause = failure.getCause();
+        return failure instanceof UnknownHostException
+                && (cause == null
+                        || (cause instanceof DnsErrorCauseException answer
+                                && answer.getCode().equals(DnsResponseCode.NXDOMAIN)));
     }
 
     /** A weight of an instance in proportion to the record's. */

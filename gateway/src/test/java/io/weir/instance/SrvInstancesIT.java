@@ -127,6 +127,19 @@ class SrvInstancesIT {
         serve(List.of("2 x1"), record(2, 10, 1));
     }
 
+    /** DNS fails for the addresses of one of them. */
+    @Test
+    void doNotLeaveBecauseTheLookupOfTheirAddressesFails() throws Exception {
+        dns.failFor("node-0.orders.test");
+        awaitTwoQueries();
+        awaitTwoQueries();
+        assertThat(instances()).containsExactly("0 x1", "1 x3");
+        call();
+
+        dns.failFor(null);
+        serve(List.of("0 x2", "1 x3"), record(0, 10, 2), record(1, 10, 3));
+    }
+
     @Test
     void withoutAnAddressAreLeftOut() throws Exception {
         serve(List.of("2 x7"), new Srv(10, 1, servers.getFirst().port(), "gone.orders.test", ""), record(2, 10, 7));

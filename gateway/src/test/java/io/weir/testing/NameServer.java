@@ -60,6 +60,7 @@ public final class NameServer implements AutoCloseable {
     private volatile List<Srv> services = List.of();
     private volatile DnsResponseCode code = DnsResponseCode.NOERROR;
     private volatile @Nullable DnsRecordType failing;
+    private volatile @Nullable String failingName;
     private volatile boolean isTruncating;
     private volatile boolean isSilent;
 
@@ -170,6 +171,11 @@ public final class NameServer implements AutoCloseable {
         isTruncating = true;
     }
 
+    /** Answers queries for the addresses of one name with SERVFAIL from now on; null: of none. */
+    public void failFor(@Nullable String target) {
+        failingName = target;
+    }
+
     /** Stops answering. */
     public void silence() {
         isSilent = true;
@@ -202,6 +208,9 @@ public final class NameServer implements AutoCloseable {
         boolean isForIpv4 = question.type().equals(DnsRecordType.A);
         answer.addRecord(DnsSection.QUESTION, new DefaultDnsQuestion(question.name(), question.type()));
         List<String> known = addressesOf(question.name());
+        if (question.name().equals(failingName + '.')) {
+            return answer.setCode(DnsResponseCode.SERVFAIL);
+        }
         boolean isForService = question.name().equals(SERVICE + '.');
         if (known.isEmpty() && !isForService && !question.name().equals(name + '.')) {
             answer.setCode(DnsResponseCode.NXDOMAIN);
