@@ -123,7 +123,8 @@ final class Hedging implements ExchangePhase {
 
     private @Nullable HedgeResult start(Attempt waiting, long now) {
         Backend backend = waiting.backend;
-        if (!backend.retryBudget().tryWithdraw(CallerHash.of(exchange.record()), now)) {
+        int caller = CallerHash.of(exchange.record());
+        if (!backend.retryBudget().tryWithdraw(caller, now)) {
             return HedgeResult.BUDGET;
         }
         // As a retry: of the next lower class, and without a deposit in the budget.
@@ -132,7 +133,7 @@ final class Hedging implements ExchangePhase {
         HealthEvidence evidence = holdsPermits ? admission.enterBeside(waiting.instance, now) : null;
         if (evidence == null) {
             admission.release(null, now);
-            backend.retryBudget().giveBack();
+            backend.retryBudget().giveBack(caller);
             return holdsPermits ? HedgeResult.NO_INSTANCE : HedgeResult.NO_PERMIT;
         }
         ExchangeRecord record = exchange.record();

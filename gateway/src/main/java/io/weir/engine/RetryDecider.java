@@ -128,7 +128,7 @@ final class RetryDecider {
         }
         // Last: an attempt that is withdrawn is never sent, so it must not go on waiting.
         if (!isRepeatable && !attempt.withdraw()) {
-            attempt.backend.retryBudget().giveBack();
+            attempt.backend.retryBudget().giveBack(CallerHash.of(exchange.record()));
             return null;
         }
         attempt.backend.observer().retried(true);

@@ -15,7 +15,6 @@ final class AgentCheck extends RepeatedCheck {
 
     private final String backend;
     private final int index;
-    private final Instance instance;
     private final StatedCapacity capacity;
     private final Sender sender;
     private final HealthChecks verdicts;
@@ -40,10 +39,9 @@ final class AgentCheck extends RepeatedCheck {
             Sender sender,
             HealthChecks verdicts,
             Timing timing) {
-        super(timing, properties.interval(), properties.interval());
+        super(instance, timing, properties.interval(), properties.interval());
         this.backend = backend;
         this.index = index;
-        this.instance = instance;
         this.capacity = instance.capacity();
         this.sender = sender;
         this.verdicts = verdicts;

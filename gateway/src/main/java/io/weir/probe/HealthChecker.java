@@ -202,15 +202,13 @@ public final class HealthChecker {
     private final class HealthCheck extends RepeatedCheck {
 
         private final int index;
-        private final Instance instance;
         private final ProbeRequest request;
         private final ProbeRequest.CheckSender sender;
         private final String timeout;
 
         HealthCheck(int index, Instance instance, HealthCheckProperties properties, ProbeRequest.CheckSender sender) {
-            super(timing, properties.interval(), properties.timeout());
+            super(instance, timing, properties.interval(), properties.timeout());
             this.index = index;
-            this.instance = instance;
             this.request = request(properties, instance);
             this.sender = sender;
             this.timeout =

@@ -1,6 +1,7 @@
 package io.weir.probe;
 
 import io.netty.channel.EventLoop;
+import io.weir.instance.Instance;
 import java.time.Duration;
 import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
@@ -25,6 +26,7 @@ abstract class RepeatedCheck {
     private static final int TICKS = 10;
     private static final double JITTER = 0.1;
 
+    final Instance instance;
     private final Timing timing;
     private final long intervalNanos;
     private final long tickNanos;
@@ -45,7 +47,8 @@ abstract class RepeatedCheck {
         }
     }
 
-    RepeatedCheck(Timing timing, Duration interval, Duration timeout) {
+    RepeatedCheck(Instance instance, Timing timing, Duration interval, Duration timeout) {
+        this.instance = instance;
         this.timing = timing;
         this.intervalNanos = interval.toNanos();
         this.tickNanos = timeout.toNanos() / TICKS;
@@ -111,7 +114,7 @@ abstract class RepeatedCheck {
         try {
             question.giveUp = ask(question);
         } catch (RuntimeException e) {
-            log.error("A check failed inside the gateway", e);
+            log.error("A check of {} failed inside the gateway", instance.shownAddress(), e);
             end(question, () -> {});
         }
     }

@@ -5,9 +5,9 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
- * The retries that callers have lately had from a backend's budget: a count for each caller that loses half
- * of its value every second. A caller who needed a retry is remembered for half a minute. Callers whose
- * hashes fall on the same one of {@value #COUNTS} counts are one caller.
+ * The retries that callers have lately had from a backend's budget: a count for each caller, which is
+ * halved every second. A caller is forgotten half a minute after its last retry. There are {@value #COUNTS}
+ * counts: callers whose hashes lead to the same count are one caller.
  */
 // Concurrency: an increment that meets the halving may be lost; benign.
 final class RecentRetries {
@@ -30,8 +30,8 @@ final class RecentRetries {
     }
 
     /**
-     * Whether the caller has lately had more retries than the mean of the callers who needed any. False for
-     * the only caller.
+     * Whether the caller's count is above the mean of all callers that are not forgotten. The only caller is
+     * never above it.
      */
     boolean isAboveMean(int caller, long nowNanos) {
         halve(nowNanos);
@@ -48,6 +48,11 @@ final class RecentRetries {
     /** The caller got a retry. */
     void allowed(int caller) {
         counts.getAndAdd(index(caller), ONE);
+    }
+
+    /** The caller has not made a retry that was allowed. */
+    void givenBack(int caller) {
+        counts.accumulateAndGet(index(caller), ONE, (count, one) -> Math.max(0, count - one));
     }
 
     /** The caller needed a retry, and got none. */

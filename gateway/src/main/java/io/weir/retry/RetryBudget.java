@@ -84,8 +84,11 @@ public final class RetryBudget {
 
     /**
      * Returns a withdrawn retry that is not made. One from the floor counts in the balance afterwards.
+     *
+     * @param caller the hash with which it was withdrawn
      */
-    public void giveBack() {
+    public void giveBack(int caller) {
+        recent.givenBack(caller);
         // The balance may then exceed the cap by one retry; benign.
         balance.addAndGet(RETRY);
     }

@@ -49,7 +49,7 @@ class RetryBudgetTest {
         assertThat(budget.tryWithdraw(CALLER, 0)).isTrue();
         assertThat(budget.tryWithdraw(CALLER, 0)).isFalse();
 
-        budget.giveBack();
+        budget.giveBack(CALLER);
 
         assertThat(withdrawals(budget, 10, 0)).isEqualTo(1);
     }

@@ -172,6 +172,21 @@ class RetrySharesTest {
         assertThat(first.got).isGreaterThan(50);
     }
 
+    /** Such as a hedge for which no permit is free. */
+    @Test
+    void retriesThatAreGivenBackCountForNobody() {
+        for (int i = 0; i < 50; i++) {
+            budget.deposit();
+        }
+        assertThat(budget.tryWithdraw(2, 0)).isTrue();
+        for (int i = 0; i < 1_000; i++) {
+            assertThat(budget.tryWithdraw(1, 0)).isTrue();
+            budget.giveBack(1);
+        }
+
+        assertThat(budget.tryWithdraw(1, 0)).isTrue();
+    }
+
     /** Where all calls fail, the retries are as many as the budget allows, with any number of callers. */
     @ParameterizedTest
     @ValueSource(ints = {2, 50, 1_000})
