@@ -175,6 +175,7 @@ class RetrySharesTest {
     /** Such as a hedge for which no permit is free. */
     @Test
     void retriesThatAreGivenBackCountForNobody() {
+        budget = new RetryBudget(new RetryBudgetProperties(20, 0), 0);
         for (int i = 0; i < 50; i++) {
             budget.deposit();
         }
